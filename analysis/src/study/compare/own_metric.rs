@@ -81,26 +81,26 @@ impl OwnComparison {
             Better::Lower => (of(baseline), of(candidate)),
             Better::Higher => (of(candidate), of(baseline)),
         };
+        let is_by_size = study.plan.experiment.analysis.center.is_none();
         match Design::of(&study.plan).arrange(&over, &under) {
-            None => Self::of_runs(study, &over, &under, level),
-            Some(Ok(arranged)) => Self::of_units(&arranged, level),
+            None => Self::of_runs(&over, &under, is_by_size, level),
+            Some(Ok(arranged)) => Self::of_units(&arranged, is_by_size, level),
             Some(Err(reason)) => Self::without(reason),
         }
     }
 
-    fn of_runs(study: &Study, over: &[Run], under: &[Run], level: ConfidenceLevel) -> Self {
+    fn of_runs(over: &[Run], under: &[Run], is_by_size: bool, level: ConfidenceLevel) -> Self {
         let sample = |runs: &[Run]| Sample::new(runs.iter().map(|run| run.value).collect());
         let (Ok(over), Ok(under)) = (sample(over), sample(under)) else {
             return Self::without(Reason::from(&RatioError::TooFew { n: over.len(), m: under.len() }));
         };
-        let is_by_size = study.plan.experiment.analysis.center.is_none();
         let ratio = MeanRatio::new(&over, &under);
         let ratio = ratio.map(|ratio| if is_by_size { ratio } else { ratio.by_smaller_side() });
         let interval = ratio.map(|ratio| ratio.interval(level));
         Self::with(over.mean() / under.mean(), IntervalReport::from(&interval), RunUnit::Run.into())
     }
 
-    fn of_units(arranged: &Arranged, level: ConfidenceLevel) -> Self {
+    fn of_units(arranged: &Arranged, is_by_size: bool, level: ConfidenceLevel) -> Self {
         let Arranged { baseline: over, candidate: under, design, levels, blocks, builds: _ } = arranged;
         if let Some(levels) = levels {
             let [x, y] = levels.each_ref().map(|levels| RandomEffects::new(levels).mean());
@@ -109,7 +109,7 @@ impl OwnComparison {
         let ratio: Result<Box<dyn Speedup>, SuiteRatioError> = match blocks.is_empty() {
             true => PairedRatio::new(over, under).map(|ratio| Box::new(ratio) as _),
             false => stratified::ratio_of_means(blocks.iter().map(|(x, y)| (x, y)))
-                .map(|ratio| Box::new(ratio) as _),
+                .map(|ratio| Box::new(if is_by_size { ratio } else { ratio.by_smaller_side() }) as _),
         };
         match ratio {
             Ok(ratio) => Self::with(ratio.estimate(), (&ratio.interval(level)).into(), design.unit.clone()),

@@ -25,7 +25,8 @@ impl Conclusion {
 
     /// The same by the rows of the report, of which none may be left out.
     pub(crate) fn of_rows(report: &Report) -> Vec<Self> {
-        let Ok(level) = ConfidenceLevel::new(report.head.confidence) else { return Vec::new() };
+        // A file with a level that is none has its gates all the same.
+        let level = ConfidenceLevel::new(report.head.confidence).unwrap_or(ConfidenceLevel::USUAL);
         let noise = report.head.noise_threshold;
         let mut all = Vec::new();
         for suite in &report.suites {
