@@ -124,7 +124,13 @@ fn next(report: &Report) -> String {
     }
     let mut comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
     if report.head.awaits_runs() || comparisons.any(ComparisonReport::is_so_far) {
-        return "Wait for the rest: `speedup watch`.".to_owned();
+        let is_paused = report.head.phase == ReportPhase::Paused;
+        let rest = if is_paused {
+            "The rest is measured once the experiment is resumed."
+        } else {
+            "Wait for the rest: `speedup watch`."
+        };
+        return rest.to_owned();
     }
     let is_missing_runs = report.head.measured_runs < report.head.planned_runs;
     let is_cancelled =

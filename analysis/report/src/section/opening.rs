@@ -135,6 +135,8 @@ fn progress(report: &Report) -> String {
             found.commits.first().map_or("", |commit| &commit.version),
             found.commits.last().map_or("", |commit| &commit.version)
         ),
+        // A rule asks for other numbers of each benchmark.
+        None if report.rule.is_some() => "runs of each cell by its rule".to_owned(),
         None => format!("{} of each cell{submitted}", counted(head.runs_per_cell, "run")),
     };
     let state = match head.state {

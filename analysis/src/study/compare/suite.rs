@@ -410,7 +410,7 @@ impl Suite<'_> {
             format!("{} ({change}){over}", count::ratio(speedup, ends))
         };
         let level = count::percent(declared.level.get());
-        let in_total = if is_one { "" } else { " in total" };
+        let in_total = if is_one { "" } else { " in total, by means" };
         match (conclusion.verdict, conclusion.speedup) {
             (verdict @ (Verdict::Faster | Verdict::Slower), Some(speedup)) => format!(
                 "{candidate} is {} than {baseline}{in_total}: {}, at confidence level {level}.",

@@ -119,6 +119,8 @@ impl PilotArguments {
         let [only] = self.files.as_slice() else { return None };
         match only.to_str()?.parse() {
             Ok(selector @ (Selector::Id(_) | Selector::Last)) => Some(selector),
+            // The first digits of an id, as reports print it.
+            Ok(Selector::Text(text)) if is_start_of_id(&text) && !only.exists() => Some(Selector::Text(text)),
             Ok(Selector::Text(_)) => None,
         }
     }
@@ -131,6 +133,12 @@ impl PilotArguments {
     }
 }
 
+fn is_start_of_id(text: &str) -> bool {
+    text.len() >= FEWEST_DIGITS && text.chars().all(|digit| digit.is_ascii_hexdigit() || digit == '-')
+}
+
+/// Fewer digits are rather the name of a file.
+const FEWEST_DIGITS: usize = 8;
 /// Nanoseconds of a second, in which times are planned.
 const NANOSECONDS: f64 = 1e9;
 

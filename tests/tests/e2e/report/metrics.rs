@@ -92,5 +92,12 @@ fn the_example_of_metrics_tells_what_dd_says() {
     ok(&["run", "examples/metrics.toml", "-r", "3", "--data", &data]);
     let said = ok(&["report", "last", "--section", "metric", "--data", &data]);
     assert!(said.contains("copy_time, mean in s"), "{said}");
+    // What was measured is a pilot, by the digits of its id that people type.
+    let listed = ok(&["list", "--data", &data]);
+    let id = listed.lines().nth(1).and_then(|line| line.split_whitespace().next()).expect("an experiment");
+    for pilot in ["last", id] {
+        let planned = ok(&["samples", "repetitions", pilot, "--benchmark", "copy", "--data", &data]);
+        assert!(planned.contains("finding the speedup") || planned.contains("smallest change"), "{planned}");
+    }
     assert!(ok(&["plan", "check", "examples/metrics.toml"]).contains("copy_time in s from regex"));
 }
