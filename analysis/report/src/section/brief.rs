@@ -124,6 +124,7 @@ fn next(report: &Report) -> String {
     }
     let mut comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
     if report.head.awaits_runs() || comparisons.any(ComparisonReport::is_so_far) {
+        // While it is paused nothing comes that could be watched.
         let is_paused = report.head.phase == ReportPhase::Paused;
         let rest = if is_paused {
             "The rest is measured once the experiment is resumed."
