@@ -11,7 +11,7 @@ import { unreadable } from "./text.mjs";
 /** Of several candidates; with all drawings; with every section; of the first release; without a single run; with the worst names and words. */
 const REPORTS = ["drawn", "figures", "rich", "first", "empty", "hostile"];
 const BENCHMARKS = 60;
-const MOST_PX = 5_000;
+const MOST_PX = 5_500;
 const reports = process.env.REPORTS;
 const pictures = process.env.SCREENSHOTS;
 if (pictures) mkdirSync(pictures, { recursive: true });
@@ -42,7 +42,7 @@ async function looksRight(page, name, size, colorScheme) {
   assert.ok(wide <= viewport.width, `${what} is ${wide} px wide`);
   if (size === "desk") {
     const sideways = await page.evaluate(() => [...document.querySelectorAll(".scroll")]
-      .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel));
+      .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => `${one.scrollWidth} of ${one.clientWidth} px: ${one.ariaLabel}`));
     assert.deepEqual(sideways, [], `${what}: what scrolls sideways`);
   }
   if (pictures) await page.screenshot({ path: join(pictures, `report-${name}-${size}-${colorScheme}-open.png`), fullPage: true });
@@ -60,7 +60,8 @@ async function folds(page) {
   for (const only of await page.locator("input.only").all()) await only.check();
   const changed = await rows.count();
   assert.ok(changed < all && changed > 0, `${changed} of ${all} changed`);
-  assert.equal(await page.locator(".strips tbody tr:visible", { hasText: "undecided" }).count(), 0);
+  // A verdict that the adjustment takes back is a change all the same.
+  assert.equal(await page.locator(".strips tbody tr:visible", { hasNotText: /faster|slower/ }).count(), 0);
   // A word of the contents leads to what is folded, and unfolds it.
   await page.getByRole("link", { name: "Method" }).click();
   await page.locator("#method").waitFor({ state: "visible" });

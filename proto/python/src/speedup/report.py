@@ -269,8 +269,9 @@ def caveats(json: list[Json]) -> list[Caveat]:
 
 def _adjusted(json: Json) -> Verdict:
     """The verdict after Holm's adjustment where the plain one is conclusive, else the plain one."""
-    holm = [one["verdict"] for one in json.get("adjusted", ()) if one["adjustment"] == "holm"]
-    return holm[0] if holm and json["verdict"] in ("faster", "slower", "same") else json["verdict"]
+    plain: Verdict = json["verdict"]
+    holm: list[Verdict] = [one["verdict"] for one in json.get("adjusted", ()) if one["adjustment"] == "holm"]
+    return holm[0] if holm and plain in ("faster", "slower", "same") else plain
 
 
 def _interval(json: Optional[Json]) -> Optional[Interval]:
