@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 
 /// Relabellings that are enumerated; beyond them the law is by draws, which stop earlier.
 const MOST_ENUMERATED: f64 = 8_192.0;
-/// Relabellings that are enumerated where draws for a small level would be as many; 8 MB.
-const MOST_REFINED: f64 = 1_048_576.0;
+/// Relabellings that are enumerated where draws for a small level would be as many: an interval goes through all of them for each shift.
+const MOST_REFINED: f64 = 32_768.0;
 /// Draws of a block, each of which has its own child of the seed.
 const BLOCK: usize = 500;
 /// Blocks that are kept for the next hypothesis; a p-value that takes more draws is asked for once.
