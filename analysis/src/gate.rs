@@ -32,7 +32,7 @@ pub struct Conclusion {
     pub verdict: Verdict,
     /// The verdict after Holm's adjustment in its family.
     pub adjusted_verdict: Verdict,
-    /// What a gate makes of it, in one family.
+    /// Whether a gate passes it, fails it or cannot decide; the tests of a family share one risk.
     pub ruling: Ruling,
     /// The adjusted p-value that the ruling is by: of a difference, or with a noise threshold of being slower by just that, or less, or
     /// more. Absent where the ruling is by an interval.

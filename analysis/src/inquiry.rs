@@ -182,8 +182,8 @@ impl Inquiry {
         }
     }
 
-    /// What gates go by. The ratio is tested against the threshold with everything else; another method is asked again, of candidates
-    /// that were as much faster as the threshold allows them to be slower.
+    /// The conclusions by which gates decide. The ratio method has tested against the threshold already. Other methods know no threshold,
+    /// so they are asked again about candidates that are made faster by it.
     fn gates(&self, findings: &Findings, level: ConfidenceLevel) -> Result<Vec<Conclusion>, InquiryError> {
         if self.method.check_gate().is_err() {
             return Ok(Vec::new());
@@ -199,7 +199,7 @@ impl Inquiry {
         Ok(gates)
     }
 
-    /// The same of candidates whose times are divided by 1 + t, or whose rates are multiplied by it, with the threshold t.
+    /// The same question about candidates that are made faster by the threshold t: their times are divided by 1 + t, their rates multiplied.
     fn faster_candidates(&self) -> Self {
         let factor = match self.better {
             Preference::Lower => self.noise_threshold.slowest(),

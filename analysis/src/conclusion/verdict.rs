@@ -46,13 +46,13 @@ speedup_core::words! {
 }
 
 speedup_core::words! {
-    /// What is said of an endpoint.
+    /// The verdict on an endpoint.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum EndpointVerdict {
         /// The candidate's values are better.
         Better = "better",
-        /// They are worse.
+        /// The candidate's values are worse.
         Worse = "worse",
         /// They are shown to be the same, but for the margin.
         Same = "same",

@@ -96,7 +96,7 @@ pub(super) fn write_some(
     document.table(Table { columns, rows, legend, tells_left_out: false });
 }
 
-/// What the speedups are, by the declared centre and by what the design compares.
+/// What the column of speedups holds, as in "the ratio of the trimmed means" or "the trimmed mean of the ratios within pairs".
 fn ratio_in_words(report: &Report, at: usize) -> String {
     let mut comparisons = report.benchmarks.iter().map(|benchmark| &benchmark.comparisons[at]);
     let Some(comparison) = comparisons.find(|comparison| comparison.by.is_some()) else {
@@ -273,7 +273,7 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
             let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
                 let own = row.comparisons.get(at);
                 let ends = own.and_then(|own| own.interval.ends());
-                // Of the means where these are told or have an interval.
+                // The ratio of the numbers in this row: of the means, unless the row has only medians.
                 let shown = if ends.is_none() && row.means.is_empty() {
                     *of_medians
                 } else {

@@ -143,7 +143,7 @@ fn next(report: &Report) -> String {
     format!("{missing}{}", next_of_results(report))
 }
 
-/// What to do next about what was measured.
+/// The next step that the results ask for.
 fn next_of_results(report: &Report) -> String {
     if let Some(words) = undecided(report) {
         return words;

@@ -64,7 +64,7 @@ fn write_missing(document: &mut Document, report: &Report) {
     let mut other_failed = report.mishaps.failed_runs;
     let mut other_abandoned = report.mishaps.abandoned_runs;
     for (at, version) in report.head.versions.iter().enumerate() {
-        // Of all benchmarks together; the section on failures has each.
+        // One line for all benchmarks; the section on failures lists them one by one.
         let cells = || report.benchmarks.iter().filter_map(|benchmark| benchmark.cells.get(at));
         let measured: u64 = cells().map(|cell| cell.n).sum();
         let failed: u64 = cells().map(|cell| cell.mishaps.failed_runs()).sum();
@@ -102,8 +102,11 @@ fn missing_in_words(failed: u64, abandoned: u64) -> String {
 /// Whether hosts were disturbed.
 fn write_disturbed(document: &mut Document, report: &Report) {
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
-    let of_cells = || ConditionCounts::sum(cells.map(|cell| &cell.conditions));
-    let conditions = report.head.conditions.clone().unwrap_or_else(of_cells);
+    let conditions = match &report.head.conditions {
+        Some(conditions) => conditions.clone(),
+        // Reports from before the head had them.
+        None => ConditionCounts::sum(cells.map(|cell| &cell.conditions)),
+    };
     if conditions.disturbed > 0 {
         let (disturbed, measured) =
             (grouped(conditions.disturbed), counted(conditions.recorded, "measured run"));
