@@ -38,6 +38,9 @@ pub struct Conclusion {
     /// more. Absent where the ruling is by an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruling_p_value: Option<f64>,
+    /// What is missing of the benchmark, by which the ruling is then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The speedup that the interval is of.
     pub speedup: Option<f64>,
     /// Both ends of the speedup's interval, where it has them; not adjusted.
@@ -120,6 +123,9 @@ impl fmt::Display for Conclusion {
             Some(_) => EndpointVerdict::from(verdict).words(),
             None => verdict.words(),
         };
+        if let (Some(failure), None) = (&self.failure, self.speedup) {
+            return f.write_str(failure);
+        }
         if let Some(endpoint) = &self.endpoint {
             write!(f, "{endpoint} ")?;
         }
@@ -127,8 +133,13 @@ impl fmt::Display for Conclusion {
         if self.adjusted_verdict != self.verdict {
             write!(f, " (adjusted: {})", words(self.adjusted_verdict))?;
         }
-        let Some(speedup) = self.speedup else { return Ok(()) };
-        write!(f, ", {}", count::ratio(speedup, self.interval))
+        if let Some(speedup) = self.speedup {
+            write!(f, ", {}", count::ratio(speedup, self.interval))?;
+        }
+        match &self.failure {
+            Some(failure) => write!(f, " ({failure})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -167,6 +178,7 @@ impl Conclusion {
             adjusted_verdict: verdict,
             ruling: verdict.into(),
             ruling_p_value: None,
+            failure: None,
             speedup,
             interval,
         }

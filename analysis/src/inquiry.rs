@@ -36,6 +36,7 @@ mod earlier;
 mod effect;
 mod interval;
 mod method;
+mod missing;
 mod mixture;
 mod pairing;
 mod performance_test;
@@ -58,6 +59,7 @@ pub use earlier::{EarlierFinding, EarlierOptions, EarlierSuite};
 pub use effect::{BootstrapFinding, EffectFinding, EffectOptions, LevelsFinding};
 pub use interval::IntervalAnswer;
 pub use method::{MethodEffort, Offer};
+pub use missing::{MissingBenchmark, MissingCause, MissingSample};
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, MixtureOptions, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding, PerformanceTestOptions};
 pub use proportion::AcceleratedShare;
@@ -170,7 +172,7 @@ impl Inquiry {
         let (compared, control) = self.compared()?;
         let pairing = Pairing::new(self, &compared)?;
         let findings = self.method.asked().find(self, &pairing, level)?;
-        let gates = self.gates(&findings, level)?;
+        let gates = self.gates(&findings, &pairing, level)?;
         let answer = Answer { gates, ..Answer::new(self, &pairing, level, findings) };
         match (&self.method, control) {
             (Method::Ratio(options), Some(control)) => {
@@ -184,18 +186,26 @@ impl Inquiry {
 
     /// The conclusions by which gates decide. The ratio method has tested against the threshold already. Other methods know no threshold,
     /// so they are asked again about candidates that are made faster by it.
-    fn gates(&self, findings: &Findings, level: ConfidenceLevel) -> Result<Vec<Conclusion>, InquiryError> {
+    fn gates(
+        &self,
+        findings: &Findings,
+        pairing: &Pairing<'_>,
+        level: ConfidenceLevel,
+    ) -> Result<Vec<Conclusion>, InquiryError> {
         if self.method.check_gate().is_err() {
             return Ok(Vec::new());
         }
         let mut gates = findings.conclusions(level, self.noise_threshold);
-        if self.noise_threshold.is_none() || matches!(self.method, Method::Ratio(_)) {
-            return Ok(gates);
+        if !self.noise_threshold.is_none() && !matches!(self.method, Method::Ratio(_)) {
+            let beyond = self.faster_candidates().answer()?.gates;
+            // What is missing comes last of all.
+            let beyond = beyond.into_iter().filter(|one| one.failure.is_none());
+            for (one, beyond) in gates.iter_mut().zip(beyond) {
+                one.ruling = beyond.ruling;
+                one.ruling_p_value = beyond.ruling_p_value;
+            }
         }
-        for (one, beyond) in gates.iter_mut().zip(self.faster_candidates().answer()?.gates) {
-            one.ruling = beyond.ruling;
-            one.ruling_p_value = beyond.ruling_p_value;
-        }
+        missing::add_missing(&mut gates, pairing);
         Ok(gates)
     }
 
@@ -206,6 +216,7 @@ impl Inquiry {
             Preference::Higher => 1.0 / self.noise_threshold.slowest(),
         };
         let mut faster = Self { noise_threshold: Threshold::NONE, ..self.clone() };
+        faster.suites.iter_mut().for_each(|suite| suite.missing.clear());
         for sample in faster.suites.iter_mut().skip(1).flat_map(|suite| &mut suite.benchmarks) {
             sample.runs.iter_mut().flatten().for_each(|value| *value *= factor);
         }

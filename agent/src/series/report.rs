@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use speedup_core::experiment::metric::{Tool, ValueError, Wanted};
-use speedup_formats::{Format, GoUnits, ImportWarning, Imported, Options, Series, WALL, read};
+use speedup_formats::{Format, GoUnits, ImportCode, Imported, Name, Options, Series, WALL, read};
 
 /// What every Go benchmark's name begins with in a report.
 const GO_PREFIX: &str = "Benchmark";
@@ -46,19 +46,14 @@ fn of_benchmark(
     let is_wanted = |series: &&Series| {
         series.name.metric.as_str() == metric && is_called(tool, series.name.benchmark.as_str(), benchmark)
     };
-    let not_finite = report.warnings.iter().any(|warning| match warning {
-        ImportWarning::NotFinite { series, .. } => {
-            series.metric.as_str() == metric && is_called(tool, series.benchmark.as_str(), benchmark)
-        }
-        ImportWarning::FailedRuns { .. }
-        | ImportWarning::SummaryOnly { .. }
-        | ImportWarning::Repeated { .. }
-        | ImportWarning::Rounded
-        | ImportWarning::OutliersRemoved { .. }
-        | ImportWarning::Unfinished { .. }
-        | ImportWarning::SeveralHosts
-        | ImportWarning::Units { .. }
-        | ImportWarning::Blocks(_) => false,
+    let is_about = |subject: &Name| {
+        let Some(named) = subject.as_str().strip_suffix(&format!(" ({metric})")) else { return false };
+        // Labels stand behind the name, which may hold commas itself.
+        let ends = named.match_indices(", ").map(|(at, _)| at).chain([named.len()]);
+        ends.into_iter().any(|end| is_called(tool, &named[..end], benchmark))
+    };
+    let not_finite = report.warnings.iter().any(|warning| {
+        warning.code == ImportCode::NotFinite && warning.subject.as_ref().is_some_and(is_about)
     });
     if not_finite {
         return Err(ValueError::NotFinite { text: format!("a value of {benchmark} in the report") });

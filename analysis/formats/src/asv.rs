@@ -4,7 +4,7 @@
 //! several processes by turns but writes their samples into one list, so they are one run. Benchmarks that count or measure
 //! memory have one number, not a sample, and are left out with a warning, as are those whose samples were not recorded.
 
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::imported::{ImportCode, ImportWarning, MissingKind};
 use crate::json::{Json, Misfit, parse};
 use crate::series::{SeriesName, SeriesUnit};
 use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
@@ -31,11 +31,11 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
     let mut collection = Collection::default();
     if let Some(machine) = document.get("params") {
         let facts = &mut collection.machine;
-        facts.host_name = machine.fact("machine")?;
-        facts.operating_system = machine.fact("os")?;
-        facts.architecture = machine.fact("arch")?;
-        facts.processor = machine.fact("cpu")?;
-        facts.processors = machine.fact("num_cpu")?;
+        facts.host_name = machine.fact("machine");
+        facts.operating_system = machine.fact("os");
+        facts.architecture = machine.fact("arch");
+        facts.processor = machine.fact("cpu");
+        facts.processors = machine.fact("num_cpu");
     }
     let commit = document.field("commit_hash")?.name()?;
     let columns: Vec<&str> =
@@ -75,14 +75,12 @@ impl<'j, 'a> Row<'_, 'j, 'a> {
     ) -> Result<(), Misfit<'j, 'a>> {
         let misfit = |problem| self.row.misfit(problem);
         if self.cell("result").is_none() {
-            let message = Some(Name::of("it failed"));
-            let failure = MissingResult { benchmark: benchmark.clone(), kind: FailureKind::Failed, message };
-            return collection.fail(failure).map_err(misfit);
+            return collection.miss(benchmark.clone(), MissingKind::Failed, None).map_err(misfit);
         }
         let method = benchmark.as_str().rsplit('.').next().unwrap_or_default();
         let samples = self.cell("samples").filter(|_| TIMES.iter().any(|times| method.starts_with(times)));
         let Some(samples) = samples else {
-            let warning = ImportWarning::SummaryOnly { benchmark: benchmark.clone() };
+            let warning = ImportWarning::about(ImportCode::SummaryOnly, benchmark);
             return collection.warn(warning).map_err(misfit);
         };
         let combinations = self.combinations()?;
@@ -100,8 +98,7 @@ impl<'j, 'a> Row<'_, 'j, 'a> {
             // A combination that failed or was skipped has none.
             let values = if matches!(values, Json::Null) { &[] } else { values.list()? };
             for value in values {
-                let pushed = collection.push(&name, &SeriesUnit::Seconds, 0, value.number(0)?);
-                pushed.map_err(|problem| value.misfit(problem))?;
+                collection.push_json(&name, &SeriesUnit::Seconds, 0, value, 0)?;
             }
         }
         Ok(())

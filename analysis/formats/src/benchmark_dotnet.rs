@@ -4,7 +4,7 @@
 //! found, by its operations. A launch is a process, so it is a run. A brief report has the same values without launches: they
 //! are one run. BenchmarkDotNet leaves out what it takes for outliers before it writes results; how many is told.
 
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::imported::{ImportCode, ImportWarning, MissingKind};
 use crate::json::{Json, Misfit, parse};
 use crate::series::{SeriesName, SeriesUnit};
 use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
@@ -21,12 +21,12 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
 fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let mut collection = Collection::default();
     if let Some(host) = document.get("HostEnvironmentInfo") {
-        collection.tool_version = host.fact("BenchmarkDotNetVersion")?;
+        collection.tool_version = host.fact("BenchmarkDotNetVersion");
         let facts = &mut collection.machine;
-        facts.operating_system = host.fact("OsVersion")?;
-        facts.architecture = host.fact("Architecture")?;
-        facts.processor = host.fact("ProcessorName")?;
-        facts.processors = host.fact("LogicalCoreCount")?;
+        facts.operating_system = host.fact("OsVersion");
+        facts.architecture = host.fact("Architecture");
+        facts.processor = host.fact("ProcessorName");
+        facts.processors = host.fact("LogicalCoreCount");
     }
     for benchmark in document.field("Benchmarks")?.list()? {
         collect_benchmark(benchmark, &mut collection)?;
@@ -44,20 +44,19 @@ fn collect_benchmark<'j, 'a>(
     let summary = benchmark.get("Statistics").and_then(|statistics| statistics.get("OriginalValues"));
     if results.is_empty() && summary.is_none() {
         let message = Some(Name::of("no iteration has a result"));
-        let failure = MissingResult { benchmark: name, kind: FailureKind::Failed, message };
-        return collection.fail(failure).map_err(misfit);
+        return collection.miss(name, MissingKind::Failed, message).map_err(misfit);
     }
     let series = collection.distinct(with_job(SeriesName::wall(name.clone()), benchmark)?).map_err(misfit)?;
     if let (true, Some(values)) = (results.is_empty(), summary) {
         for value in values.list()? {
-            let pushed = collection.push(&series, &SeriesUnit::Seconds, 0, value.number(NANO)?);
-            pushed.map_err(|problem| value.misfit(problem))?;
+            collection.push_json(&series, &SeriesUnit::Seconds, 0, value, NANO)?;
         }
         return Ok(());
     }
     let measured = of_stage(benchmark, "Actual")?.len();
     if measured > results.len() {
-        let warning = ImportWarning::OutliersRemoved { benchmark: name, removed: measured - results.len() };
+        let count = (measured - results.len()) as u64;
+        let warning = ImportWarning { code: ImportCode::OutliersRemoved, subject: Some(name), count };
         collection.warn(warning).map_err(misfit)?;
     }
     for result in results {

@@ -1,8 +1,10 @@
 //! Series while they are collected, value by value, in the order of the file.
 
 use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
-use crate::imported::{ImportWarning, Imported, MachineFacts, MissingResult};
-use crate::series::{Series, SeriesName, SeriesUnit};
+use crate::decimal::{self, NumberProblem};
+use crate::imported::{ImportCode, ImportWarning, Imported, MachineFacts, MissingKind, MissingResult};
+use crate::json::{Json, Misfit};
+use crate::series::{Better, Series, SeriesName, SeriesUnit, ValueOf};
 use crate::{format::Format, name::Name, problem::FileProblem, runs::Runs};
 use std::collections::BTreeMap;
 
@@ -17,13 +19,16 @@ pub(crate) struct Collection {
     occurrences: BTreeMap<SeriesName, usize>,
     growing: Vec<Growing>,
     values: usize,
-    not_finite: BTreeMap<SeriesName, usize>,
+    not_finite: BTreeMap<SeriesName, u64>,
     pub(crate) tool_version: Option<Name>,
     pub(crate) machine: MachineFacts,
     failures: Vec<MissingResult>,
     warnings: Vec<ImportWarning>,
     /// What the numbers of runs stand for, where they are blocks that make pairs.
     blocks: Option<BTreeMap<u64, Name>>,
+    /// What the file itself says of its series.
+    declared: BTreeMap<SeriesName, (Option<Better>, Option<ValueOf>)>,
+    pub(crate) are_commands: bool,
 }
 
 struct Growing {
@@ -65,6 +70,47 @@ impl Collection {
         Ok(())
     }
 
+    /// One more value, as a text of decimal digits times 10^`shift`. A number that is not finite is left out, with a warning.
+    pub(crate) fn push_text(
+        &mut self,
+        name: &SeriesName,
+        unit: &SeriesUnit,
+        run: u64,
+        text: &str,
+        shift: i32,
+    ) -> Result<(), FileProblem> {
+        match decimal::read(text, shift) {
+            Ok(value) => self.push(name, unit, run, value),
+            Err(NumberProblem::NotFinite) => self.leave_out(name),
+            Err(problem) => Err(FileProblem::Number { text: Name::beginning(text), problem }),
+        }
+    }
+
+    /// The same of a JSON number.
+    pub(crate) fn push_json<'j, 'a>(
+        &mut self,
+        name: &SeriesName,
+        unit: &SeriesUnit,
+        run: u64,
+        value: &'j Json<'a>,
+        shift: i32,
+    ) -> Result<(), Misfit<'j, 'a>> {
+        let pushed = if value.is_not_finite() {
+            self.leave_out(name)
+        } else {
+            self.push(name, unit, run, value.number(shift)?)
+        };
+        pushed.map_err(|problem| value.misfit(problem))
+    }
+
+    /// Keeps what the file says of a series: which values are the better ones, and what one stands for. Else the unit and the tool
+    /// decide.
+    pub(crate) fn declare(&mut self, name: &SeriesName, better: Option<Better>, value_of: Option<ValueOf>) {
+        if (better.is_some() || value_of.is_some()) && !self.declared.contains_key(name) {
+            self.declared.insert(name.clone(), (better, value_of));
+        }
+    }
+
     fn begin(&mut self, name: &SeriesName, unit: &SeriesUnit) -> Result<usize, FileProblem> {
         if self.growing.len() == MAX_SERIES {
             return Err(FileProblem::TooManySeries);
@@ -101,7 +147,7 @@ impl Collection {
         }
         let mut distinct = name.clone();
         distinct.labels.insert(Name::of(OCCURRENCE), Name::beginning(&occurrence.to_string()));
-        self.warn(ImportWarning::Repeated { series: name })?;
+        self.warn(ImportWarning::about(ImportCode::Repeated, &Name::beginning(&name.to_string())))?;
         Ok(distinct)
     }
 
@@ -113,11 +159,21 @@ impl Collection {
         Ok(())
     }
 
-    pub(crate) fn warn(&mut self, warning: ImportWarning) -> Result<(), FileProblem> {
+    /// A benchmark without a result, of which the tool says nothing but its name and perhaps why.
+    pub(crate) fn miss(
+        &mut self,
+        benchmark: Name,
+        kind: MissingKind,
+        message: Option<Name>,
+    ) -> Result<(), FileProblem> {
+        self.fail(MissingResult { benchmark, version: None, kind, message })
+    }
+
+    pub(crate) fn warn(&mut self, warning: impl Into<ImportWarning>) -> Result<(), FileProblem> {
         if self.warnings.len() == MAX_REMARKS {
             return Err(FileProblem::TooManyRemarks);
         }
-        self.warnings.push(warning);
+        self.warnings.push(warning.into());
         Ok(())
     }
 
@@ -134,11 +190,13 @@ impl Collection {
     /// Everything that was read. A file without a value and without a failure is refused: it is not what it was taken for.
     pub(crate) fn finish(mut self, format: Format) -> Result<Imported, FileProblem> {
         for (series, values) in std::mem::take(&mut self.not_finite) {
-            self.warn(ImportWarning::NotFinite { series, values })?;
+            let series = Some(Name::beginning(&series.to_string()));
+            self.warn(ImportWarning { code: ImportCode::NotFinite, subject: series, count: values })?;
         }
         if self.growing.is_empty() && self.failures.is_empty() {
             return Err(FileProblem::NoValues);
         }
+        let of_format = format.value_of();
         let mut series = Vec::with_capacity(self.growing.len());
         for growing in self.growing {
             let (numbers, values): (Vec<u64>, Vec<Vec<f64>>) = by_run(growing.values).into_iter().unzip();
@@ -149,7 +207,9 @@ impl Collection {
                 }
                 None => runs,
             };
-            series.push(Series { name: growing.name, unit: growing.unit, runs });
+            let (better, value_of) = self.declared.remove(&growing.name).unwrap_or_default();
+            let read = Series::new(growing.name, growing.unit, runs);
+            series.push(Series { better: better.or(read.better), value_of: value_of.or(of_format), ..read });
         }
         Ok(Imported {
             format,
@@ -158,6 +218,7 @@ impl Collection {
             series,
             failures: self.failures,
             warnings: self.warnings,
+            are_commands: self.are_commands,
         })
     }
 }

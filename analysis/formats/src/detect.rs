@@ -33,14 +33,13 @@ impl DetectError {
 /// # Errors
 /// Contents that look like none of the formats, or like several.
 pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
-    if text::is_packed(bytes) {
-        return Ok(Format::Pyperf);
-    }
-    let looked_at = &bytes[..bytes.len().min(LOOKED_AT_BYTES)];
-    let text = String::from_utf8_lossy(looked_at);
+    let looked_at = text::beginning(bytes, LOOKED_AT_BYTES);
+    let is_cut = looked_at.len() == LOOKED_AT_BYTES;
+    let text = String::from_utf8_lossy(&looked_at);
+    let text = text::without_colors(&text);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     match text.chars().next() {
-        Some('{') => of_object(text, bytes.len() > looked_at.len()),
+        Some('{') => of_object(text, is_cut),
         Some('[') if criterion::looks_like_old_sample(text) => Ok(Format::CriterionSample),
         Some('[') if jmh::looks_like_results(text) => Ok(Format::Jmh),
         Some('[') | None => Err(DetectError::Unknown),

@@ -1,10 +1,17 @@
 //! The formats that can be read.
 
+use crate::series::ValueOf;
 use std::{fmt, str::FromStr};
+
+/// What a value stands for in the formats of the list.
+const RUN: Option<ValueOf> = Some(ValueOf::Run);
+const ITERATION: Option<ValueOf> = Some(ValueOf::Iteration);
+const SUMMARY: Option<ValueOf> = Some(ValueOf::Summary);
+const NOT_TOLD: Option<ValueOf> = None;
 
 /// Declares the formats, each with its word on a command line and what messages call it.
 macro_rules! formats {
-    ($($(#[$about:meta])* $format:ident = $word:literal, $title:literal;)+) => {
+    ($($(#[$about:meta])* $format:ident = $word:literal, $title:literal, $value_of:expr;)+) => {
         /// A format of a tool.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Format {
@@ -21,6 +28,13 @@ macro_rules! formats {
                     $(Self::$format => $word,)+
                 }
             }
+
+            /// What one value in it stands for, where that is the same in all its files.
+            pub(crate) const fn value_of(self) -> Option<ValueOf> {
+                match self {
+                    $(Self::$format => $value_of,)+
+                }
+            }
         }
 
         impl fmt::Display for Format {
@@ -35,49 +49,49 @@ macro_rules! formats {
 
 formats! {
     /// `hyperfine --export-json` before version 2.
-    Hyperfine1 = "hyperfine-1", "hyperfine JSON";
+    Hyperfine1 = "hyperfine-1", "hyperfine JSON", RUN;
     /// `hyperfine --export-json` of version 2.
-    Hyperfine2 = "hyperfine-2", "hyperfine JSON (version 2)";
+    Hyperfine2 = "hyperfine-2", "hyperfine JSON (version 2)", RUN;
     /// `hyperfine --export-csv`: recognised in order to be refused, since it has no values.
-    HyperfineCsv = "hyperfine-csv", "hyperfine CSV";
+    HyperfineCsv = "hyperfine-csv", "hyperfine CSV", NOT_TOLD;
     /// `--benchmark_format=json` of Google Benchmark.
-    GoogleBenchmark = "google-benchmark", "Google Benchmark JSON";
+    GoogleBenchmark = "google-benchmark", "Google Benchmark JSON", SUMMARY;
     /// `--benchmark_format=csv` of Google Benchmark.
-    GoogleBenchmarkCsv = "google-benchmark-csv", "Google Benchmark CSV";
+    GoogleBenchmarkCsv = "google-benchmark-csv", "Google Benchmark CSV", SUMMARY;
     /// What Google Benchmark prints.
-    GoogleBenchmarkConsole = "google-benchmark-console", "Google Benchmark's console output";
+    GoogleBenchmarkConsole = "google-benchmark-console", "Google Benchmark's console output", SUMMARY;
     /// `--benchmark-json` of pytest-benchmark, and its saved files.
-    PytestBenchmark = "pytest-benchmark", "pytest-benchmark JSON";
+    PytestBenchmark = "pytest-benchmark", "pytest-benchmark JSON", ITERATION;
     /// A result of airspeed velocity.
-    Asv = "asv", "an asv result";
+    Asv = "asv", "an asv result", SUMMARY;
     /// `-rf json` of the Java Microbenchmark Harness.
-    Jmh = "jmh", "JMH JSON";
+    Jmh = "jmh", "JMH JSON", SUMMARY;
     /// A JSON report of BenchmarkDotNet.
-    BenchmarkDotNet = "benchmark-dotnet", "a BenchmarkDotNet report";
+    BenchmarkDotNet = "benchmark-dotnet", "a BenchmarkDotNet report", SUMMARY;
     /// What Catch2 prints or writes as XML: recognised in order to be refused, since it has no values.
-    Catch2 = "catch2", "Catch2 output";
+    Catch2 = "catch2", "Catch2 output", NOT_TOLD;
     /// `-o` of pyperf, packed or not.
-    Pyperf = "pyperf", "pyperf JSON";
+    Pyperf = "pyperf", "pyperf JSON", SUMMARY;
     /// `sample.json` of criterion.rs.
-    CriterionSample = "criterion-sample", "criterion's sample.json";
+    CriterionSample = "criterion-sample", "criterion's sample.json", SUMMARY;
     /// `estimates.json` of criterion.rs: recognised in order to be refused, since it has no values.
-    CriterionEstimates = "criterion-estimates", "criterion's estimates.json";
+    CriterionEstimates = "criterion-estimates", "criterion's estimates.json", NOT_TOLD;
     /// `raw.csv` of criterion.rs.
-    CriterionRaw = "criterion-raw", "criterion's raw.csv";
+    CriterionRaw = "criterion-raw", "criterion's raw.csv", SUMMARY;
     /// The lines of `cargo criterion --message-format=json`.
-    CargoCriterion = "cargo-criterion", "messages of cargo criterion";
+    CargoCriterion = "cargo-criterion", "messages of cargo criterion", SUMMARY;
     /// The benchmark text of `go test -bench`.
-    Go = "go", "Go benchmark text";
+    Go = "go", "Go benchmark text", SUMMARY;
     /// The events of `go test -json -bench`.
-    GoEvents = "go-json", "events of go test -json";
+    GoEvents = "go-json", "events of go test -json", SUMMARY;
     /// A data file of ReBench.
-    ReBench = "rebench", "a ReBench data file";
+    ReBench = "rebench", "a ReBench data file", ITERATION;
     /// One number a line, as the Speedup-Test's samples.
-    Plain = "plain", "numbers, one per line";
+    Plain = "plain", "numbers, one per line", NOT_TOLD;
     /// A table with a header.
-    Csv = "csv", "a CSV table";
+    Csv = "csv", "a CSV table", NOT_TOLD;
     /// One JSON object a line, with the columns of a table as its fields.
-    JsonLines = "json-lines", "JSON lines";
+    JsonLines = "json-lines", "JSON lines", NOT_TOLD;
 }
 
 /// A word that names no format.

@@ -18,10 +18,11 @@ mod write;
 pub(crate) use events::read_events;
 pub use write::{WriteGoError, write_go};
 
+use crate::imported::{ImportCode, MissingKind, MissingResult};
+use crate::series::{Better, SeriesName, SeriesUnit, WALL};
 use crate::{
-    collection::Collection, collection::check_labels, decimal, imported::FailureKind,
-    imported::ImportWarning, imported::MissingResult, name::Name, problem::Fault, problem::FileProblem,
-    series::SeriesName, series::SeriesUnit, series::WALL, text::column, text::fields, text::lines,
+    collection::Collection, collection::check_labels, decimal, name::Name, problem::Fault,
+    problem::FileProblem, text::column, text::fields, text::lines,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,34 +54,144 @@ pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
 
 /// Reads lines, each with its number in the file.
 fn collect(lines: &[(usize, &str)], units: GoUnits) -> Result<Collection, Fault> {
-    let mut collection = Collection::default();
     let machine = Machine::of(lines);
-    let mut configuration = Configuration::default();
-    let mut run = 0;
+    let mut reader = Reader { units, ..Reader::default() };
     for &(line, content) in lines {
-        if is_result(content) {
-            result(content, line, run, &configuration, units, &mut collection)?;
-        } else if let Some((key, value)) = key_and_value(content).filter(|(key, _)| !machine.tells(key)) {
-            configuration.set(key, value).map_err(|problem| Fault::at(line, 1, problem))?;
-        } else if ends_process(content) {
-            run += 1;
-        } else if let Some((benchmark, kind)) = failure(content) {
-            let failure = MissingResult { benchmark: Name::beginning(benchmark), kind, message: None };
-            collection.fail(failure).map_err(|problem| Fault::at(line, 1, problem))?;
-        }
+        reader.take(line, content, &machine)?;
     }
-    let fact = |key| machine.fact(key).map(|value| Name::new(value).map_err(Fault::of_file)).transpose();
-    collection.machine.operating_system = fact("goos")?;
-    collection.machine.architecture = fact("goarch")?;
-    collection.machine.processor = fact("cpu")?;
+    let mut collection = reader.finish()?;
+    let fact = |key| machine.fact(key).map(Name::beginning);
+    collection.machine.operating_system = fact("goos");
+    collection.machine.architecture = fact("goarch");
+    collection.machine.processor = fact("cpu");
     if machine.is_several() {
-        collection.warn(ImportWarning::SeveralHosts).map_err(Fault::of_file)?;
+        collection.warn(ImportCode::SeveralHosts).map_err(Fault::of_file)?;
     }
     Ok(collection)
 }
 
+/// What was read so far.
+#[derive(Default)]
+struct Reader<'t> {
+    collection: Collection,
+    units: GoUnits,
+    configuration: Configuration,
+    /// The number of the process.
+    run: u64,
+    /// The directions that `Unit` lines declare, by metric.
+    directions: BTreeMap<String, Better>,
+    /// The benchmarks that have results.
+    measured: BTreeSet<&'t str>,
+    /// A benchmark that has begun: what it printed stands between its name and its result.
+    begun: Option<(usize, &'t str)>,
+    missing: Vec<(usize, SeriesName, MissingKind)>,
+}
+
+impl<'t> Reader<'t> {
+    fn take(&mut self, line: usize, content: &'t str, machine: &Machine<'t>) -> Result<(), Fault> {
+        let at = |problem| Fault::at(line, 1, problem);
+        if is_result(content) {
+            self.end_begun();
+            self.result(line, content)?;
+            self.measured.extend(content.split_whitespace().next());
+        } else if let Some(name) = beginning(content) {
+            self.end_begun();
+            self.begun = Some((line, name));
+        } else if let Some((_, name)) = self.begun.filter(|_| is_end_of_result(content)) {
+            self.begun = None;
+            self.result(line, &format!("{name} {content}"))?;
+            self.measured.insert(name);
+        } else if content == GO_COMMANDS {
+            self.collection.are_commands = true;
+        } else if let Some((unit, better)) = direction(content) {
+            self.directions.insert(measured_in(unit).0, better);
+        } else if let Some((key, value)) = key_and_value(content).filter(|(key, _)| !machine.tells(key)) {
+            self.configuration.set(key, value).map_err(at)?;
+        } else if ends_process(content) {
+            self.end_begun();
+            self.run += 1;
+        } else if let Some((benchmark, kind)) = failure(content) {
+            self.begun = None;
+            self.miss(line, benchmark, kind);
+        }
+        Ok(())
+    }
+
+    /// A benchmark that has begun and whose result did not come is missing.
+    fn end_begun(&mut self) {
+        if let Some((line, name)) = self.begun.take() {
+            self.miss(line, &name[PREFIX.len()..], MissingKind::Unreadable);
+        }
+    }
+
+    fn miss(&mut self, line: usize, benchmark: &str, kind: MissingKind) {
+        let name = SeriesName { benchmark: Name::beginning(benchmark), ..self.configuration.name() };
+        self.missing.push((line, name, kind));
+    }
+
+    fn finish(mut self) -> Result<Collection, Fault> {
+        self.end_begun();
+        // Results end in the number of processors, unless it is one; the names of failures do not.
+        let suffixes: BTreeSet<&str> = self.measured.iter().map(|name| processors(name)).collect();
+        let suffix = suffixes.first().filter(|_| suffixes.len() == 1).copied().unwrap_or_default();
+        for (line, mut name, kind) in self.missing {
+            if kind == MissingKind::Failed || kind == MissingKind::Skipped {
+                name.benchmark = Name::beginning(&format!("{}{suffix}", name.benchmark.as_str()));
+            }
+            let missed = self.collection.fail(MissingResult {
+                benchmark: Name::beginning(&name.labelled_benchmark()),
+                version: name.version,
+                kind,
+                message: Some(Name::beginning(&format!("line {line}"))),
+            });
+            missed.map_err(|problem| Fault::at(line, 1, problem))?;
+        }
+        Ok(self.collection)
+    }
+}
+
+/// The name on a line of a benchmark that begins: a tab ends it, and no count follows.
+fn beginning(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once('\t')?;
+    let name = name.trim_end_matches(' ');
+    let of = name.strip_prefix(PREFIX)?;
+    let is_name = !of.contains(char::is_whitespace) && !of.starts_with(char::is_lowercase) && !of.is_empty();
+    is_name.then_some(name)
+}
+
+/// Whether a line is what stands behind the name of a result: a count, a value and its unit.
+fn is_end_of_result(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(3).collect();
+    let [count, value, unit] = words[..] else { return false };
+    count.bytes().all(|byte| byte.is_ascii_digit()) && decimal::read(value, 0).is_ok() && unit.contains('/')
+}
+
+/// The ending of a name that is the number of processors, as `-8`; empty where there is none.
+fn processors(name: &str) -> &str {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (rest, _) = name.split_at(name.len() - digits);
+    match rest.strip_suffix('-') {
+        Some(stem) if digits > 0 => &name[stem.len()..],
+        _ => "",
+    }
+}
+
+/// What a line `Unit UNIT key=value…` says of a unit's direction.
+fn direction(line: &str) -> Option<(&str, Better)> {
+    let mut words = line.strip_prefix("Unit ")?.split_whitespace();
+    let unit = words.next()?;
+    words.find_map(|word| match word {
+        "better=higher" => Some((unit, Better::Higher)),
+        "better=lower" => Some((unit, Better::Lower)),
+        _ => None,
+    })
+}
+
 /// The keys that tell of the machine.
 const MACHINE: [&str; 3] = ["goos", "goarch", "cpu"];
+
+/// The line that says that benchmarks are commands, of which one file holds versions of one thing.
+pub const GO_COMMANDS: &str = "tool: hyperfine";
 
 /// What the lines say of the machine: the different values of each key.
 struct Machine<'t>(BTreeMap<&'t str, BTreeSet<&'t str>>);
@@ -118,6 +229,15 @@ struct Configuration {
 }
 
 impl Configuration {
+    /// The name of a benchmark that is yet to be named.
+    fn name(&self) -> SeriesName {
+        SeriesName {
+            version: self.version.clone(),
+            labels: self.labels.clone(),
+            ..SeriesName::wall(Name::beginning(""))
+        }
+    }
+
     /// An empty value takes the key away.
     fn set(&mut self, key: &str, value: &str) -> Result<(), FileProblem> {
         let value = if value.is_empty() { None } else { Some(Name::new(value)?) };
@@ -146,11 +266,11 @@ fn ends_process(line: &str) -> bool {
     matches!(line.split_whitespace().next(), Some("PASS" | "FAIL" | "ok"))
 }
 
-fn failure(line: &str) -> Option<(&str, FailureKind)> {
+fn failure(line: &str) -> Option<(&str, MissingKind)> {
     let (marker, name) = line.strip_prefix("--- ")?.split_once(": ")?;
     let kind = match marker {
-        "FAIL" => FailureKind::Failed,
-        "SKIP" => FailureKind::Skipped,
+        "FAIL" => MissingKind::Failed,
+        "SKIP" => MissingKind::Skipped,
         _ => return None,
     };
     Some((name.split_whitespace().next()?.strip_prefix(PREFIX)?, kind))
@@ -170,46 +290,33 @@ pub(crate) fn is_result(line: &str) -> bool {
         && words.next().is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn result(
-    content: &str,
-    line: usize,
-    run: u64,
-    configuration: &Configuration,
-    units: GoUnits,
-    collection: &mut Collection,
-) -> Result<(), Fault> {
-    let mut fields = fields(content);
-    let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
-    let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
-    let mut series = SeriesName {
-        benchmark,
-        version: configuration.version.clone(),
-        labels: configuration.labels.clone(),
-        metric: Name::of(WALL),
-    };
-    let _iterations = fields.next();
-    let mut measurements = 0;
-    while let Some((offset, text)) = fields.next() {
-        let at = |problem| Fault::at(line, column(content, offset), problem);
-        let (_, word) = fields.next().ok_or_else(|| at(FileProblem::Truncated { expected: "a unit" }))?;
-        let (metric, unit, shift) = match units {
-            GoUnits::Base => measured_in(word),
-            GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
-        };
-        series.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
-        let pushed = match decimal::read(text, shift) {
-            Ok(value) => collection.push(&series, &unit, run, value),
-            Err(decimal::NumberProblem::NotFinite) => collection.leave_out(&series),
-            Err(problem) => Err(FileProblem::Number { text: Name::beginning(text), problem }),
-        };
-        pushed.map_err(at)?;
-        measurements += 1;
+impl Reader<'_> {
+    fn result(&mut self, line: usize, content: &str) -> Result<(), Fault> {
+        let mut fields = fields(content);
+        let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
+        let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
+        let mut series = SeriesName { benchmark, ..self.configuration.name() };
+        let _iterations = fields.next();
+        let mut measurements = 0;
+        while let Some((offset, text)) = fields.next() {
+            let at = |problem| Fault::at(line, column(content, offset), problem);
+            let (_, word) = fields.next().ok_or_else(|| at(FileProblem::Truncated { expected: "a unit" }))?;
+            let (metric, unit, shift) = match self.units {
+                GoUnits::Base => measured_in(word),
+                GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
+            };
+            let better = self.directions.get(&metric).copied();
+            series.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
+            self.collection.declare(&series, better, None);
+            self.collection.push_text(&series, &unit, self.run, text, shift).map_err(at)?;
+            measurements += 1;
+        }
+        if measurements == 0 {
+            let end = column(content, content.len());
+            return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
+        }
+        Ok(())
     }
-    if measurements == 0 {
-        let end = column(content, content.len());
-        return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
-    }
-    Ok(())
 }
 
 /// Metric and unit of a Go unit, and the power of ten to the unit.

@@ -12,7 +12,7 @@ mod csv;
 pub(crate) use console::{looks_like_console, read_console};
 pub(crate) use csv::{begin_of_table, read_csv};
 
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::imported::{ImportCode, ImportWarning, MissingKind};
 use crate::json::{Json, Misfit, parse};
 use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
@@ -51,16 +51,25 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
             let version = schema.word()?;
             return Err(schema.misfit(FileProblem::UnknownVersion { version, known: KNOWN_VERSION }));
         }
-        collection.tool_version = context.fact("library_version")?;
-        collection.machine.host_name = context.fact("host_name")?;
-        collection.machine.processors = context.fact("num_cpus")?;
+        collection.tool_version = context.fact("library_version");
+        collection.machine.host_name = context.fact("host_name");
+        collection.machine.processors = context.fact("num_cpus");
     }
     let entries = document.field("benchmarks")?;
+    // Before 1.5, or what rewrote the file, no field says which entries are aggregates.
+    let unmarked = entries.list()?.iter().filter(|entry| entry.get("run_type").is_none());
+    let unmarked: Vec<&str> = unmarked.map(|entry| entry.field("name")?.text()).collect::<Result<_, _>>()?;
+    let aggregates = aggregates(&unmarked);
     let mut summarised = BTreeSet::new();
     let mut measured = BTreeSet::new();
     for entry in entries.list()? {
-        let benchmark = entry.get("run_name").map_or_else(|| entry.field("name"), Ok)?.name()?;
-        if is_summary(entry)? {
+        let name = entry.field("name")?.name()?;
+        let is_aggregate = entry.get("run_type").is_none() && aggregates.contains(name.as_str());
+        let benchmark = entry.optional_word("run_name")?.unwrap_or(name);
+        if is_aggregate {
+            let stem = benchmark.as_str().rsplit_once('_').map_or(benchmark.as_str(), |(stem, _)| stem);
+            summarised.insert(Name::beginning(stem));
+        } else if is_summary(entry)? {
             summarised.insert(benchmark);
         } else {
             measured.insert(benchmark.clone());
@@ -73,7 +82,7 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
     }
     for benchmark in summarised {
         collection
-            .warn(ImportWarning::SummaryOnly { benchmark })
+            .warn(ImportWarning::about(ImportCode::SummaryOnly, &benchmark))
             .map_err(|problem| entries.misfit(problem))?;
     }
     Ok(collection)
@@ -93,18 +102,18 @@ fn repetition<'j, 'a>(
     collection: &mut Collection,
 ) -> Result<(), Misfit<'j, 'a>> {
     for (flag, message, kind) in [
-        ("error_occurred", "error_message", FailureKind::Failed),
-        ("skipped", "skip_message", FailureKind::Skipped),
+        ("error_occurred", "error_message", MissingKind::Failed),
+        ("skipped", "skip_message", MissingKind::Skipped),
     ] {
         if entry.get(flag).is_some_and(Json::is_true) {
             let message = entry.get(message).map(Json::text).transpose()?.map(Name::beginning);
             return collection
-                .fail(MissingResult { benchmark: benchmark.clone(), kind, message })
+                .miss(benchmark.clone(), kind, message)
                 .map_err(|problem| entry.misfit(problem));
         }
     }
     let mut labels = BTreeMap::new();
-    if let Some(label) = entry.fact("label")? {
+    if let Some(label) = entry.fact("label") {
         labels.insert(Name::of("label"), label);
     }
     let name = SeriesName { labels, ..SeriesName::wall(benchmark.clone()) };
@@ -116,12 +125,9 @@ fn repetition<'j, 'a>(
     for (key, value) in entry.members().filter(|(key, _)| !DESCRIPTIONS.contains(key)) {
         let (metric, unit, shift) = measured_as(key, shift).map_err(|problem| entry.misfit(problem))?;
         let series = name.with_metric(metric);
-        let pushed = match value {
-            Json::NotFinite(_) => collection.leave_out(&series),
-            Json::Number(_) => collection.push(&series, &unit, 0, value.number(shift)?),
-            Json::Null | Json::Bool(_) | Json::Text(_) | Json::List(_) | Json::Object(_) => Ok(()),
-        };
-        pushed.map_err(|problem| value.misfit(problem))?;
+        if matches!(value, Json::Number(_) | Json::NotFinite(_)) {
+            collection.push_json(&series, &unit, 0, value, shift)?;
+        }
     }
     Ok(())
 }
@@ -149,16 +155,18 @@ fn measured_as(key: &str, shift: i32) -> Result<(Name, SeriesUnit, i32), FilePro
     Ok((Name::new(key)?, unit, shift))
 }
 
-/// Which of the names, in the order of a table, are those of aggregates: those that add an aggregate's word to another name, or,
-/// where only aggregates were reported, those of a benchmark that has both a mean and a median.
+/// Which of the names, in the order of a file, are those of aggregates: those that add an aggregate's word to another name, or any
+/// word once where that name has a mean; or, where only aggregates were reported, those of a benchmark that has both a mean and a
+/// median.
 fn aggregates<'n>(names: &[&'n str]) -> BTreeSet<&'n str> {
     let known: BTreeSet<&str> = names.iter().copied().collect();
     let is_aggregate = |name: &&&str| {
-        let stem = AGGREGATES.iter().chain([&RMS]).find_map(|word| name.strip_suffix(word));
-        stem.is_some_and(|stem| {
-            let has = |word: &str| known.contains(format!("{stem}{word}").as_str());
-            has("") || has("_mean") && has("_median") || has("_BigO") && has(RMS)
-        })
+        let Some((stem, _)) = name.rsplit_once('_') else { return false };
+        let has = |word: &str| known.contains(format!("{stem}{word}").as_str());
+        let is_usual = AGGREGATES.iter().chain([&RMS]).any(|word| name.strip_suffix(word) == Some(stem));
+        // Statistics of the user's own stand beside the usual ones, once for all repetitions.
+        let is_own = has("") && has("_mean") && names.iter().filter(|other| *other == *name).count() == 1;
+        is_usual && (has("") || has("_mean") && has("_median") || has("_BigO") && has(RMS)) || is_own
     };
     names.iter().filter(is_aggregate).copied().collect()
 }

@@ -13,7 +13,7 @@ pub use write::{
 use crate::json::{Json, Misfit, parse};
 use crate::problem::{Fault, FileProblem};
 use crate::series::{MAX_RSS, SYSTEM, SeriesName, SeriesUnit, USER, WALL};
-use crate::{collection::Collection, imported::ImportWarning, name::Name};
+use crate::{collection::Collection, imported::MissingKind, imported::MissingResult, name::Name};
 
 /// The parameter that is a version.
 const VERSION: &str = "version";
@@ -39,6 +39,7 @@ pub(crate) fn read_1(text: &str) -> Result<Collection, Fault> {
 
 fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let mut collection = Collection::default();
+    collection.are_commands = true;
     for result in document.field("results")?.list()? {
         let times = result.get("times").ok_or_else(|| {
             result
@@ -51,6 +52,13 @@ fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
         if runs == 0 {
             return Err(times.misfit(FileProblem::NoValues));
         }
+        let codes = match result.get("exit_codes") {
+            Some(codes) => {
+                same_length(codes, "exit_codes", codes.list()?.len(), runs)?;
+                codes.list()?
+            }
+            None => &[],
+        };
         let lists = [("times", WALL, SeriesUnit::Seconds), ("memory_usage_byte", MAX_RSS, SeriesUnit::Bytes)];
         for (field, metric, unit) in lists {
             let Some(list) = result.get(field) else { continue };
@@ -58,15 +66,14 @@ fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
             same_length(list, field, values.len(), runs)?;
             let name = name.with_metric(Name::of(metric));
             for (run, value) in values.iter().enumerate() {
-                let pushed = collection.push(&name, &unit, run as u64, value.number(0)?);
-                pushed.map_err(|problem| value.misfit(problem))?;
+                if !codes.get(run).is_some_and(is_failure) {
+                    collection.push_json(&name, &unit, run as u64, value, 0)?;
+                }
             }
         }
-        if let Some(codes) = result.get("exit_codes") {
-            let all = codes.list()?;
-            same_length(codes, "exit_codes", all.len(), runs)?;
-            warn_of_failed(codes, all.iter(), &name.benchmark, &mut collection)?;
-        }
+        let failed = codes.iter().filter(|code| is_failure(code)).count();
+        let told = miss_failed(&name, failed, runs, &mut collection);
+        told.map_err(|problem| result.misfit(problem))?;
     }
     Ok(collection)
 }
@@ -101,26 +108,28 @@ fn with_parameters<'j, 'a>(
     Ok(name)
 }
 
-/// An exit code other than 0, or none because a signal ended the run, is a failure that hyperfine was told to ignore.
-fn warn_of_failed<'j, 'a>(
-    place: &'j Json<'a>,
-    codes: impl Iterator<Item = &'j Json<'a>>,
-    benchmark: &Name,
+/// Whether an exit code, or none because a signal ended the run, is that of a failure which hyperfine was told to ignore. What such a
+/// run took is no time of the benchmark.
+fn is_failure(code: &Json<'_>) -> bool {
+    !matches!(code, Json::Number("0"))
+}
+
+/// Reports the runs of a benchmark that failed.
+fn miss_failed(
+    name: &SeriesName,
+    failed: usize,
+    runs: usize,
     collection: &mut Collection,
-) -> Result<(), Misfit<'j, 'a>>
-where
-    'a: 'j,
-{
-    let (mut failed, mut runs) = (0, 0);
-    for code in codes {
-        runs += 1;
-        failed += usize::from(!matches!(code, Json::Number("0")));
-    }
+) -> Result<(), FileProblem> {
     if failed == 0 {
         return Ok(());
     }
-    let warning = ImportWarning::FailedRuns { benchmark: benchmark.clone(), failed, runs };
-    collection.warn(warning).map_err(|problem| place.misfit(problem))
+    collection.fail(MissingResult {
+        benchmark: Name::beginning(&name.labelled_benchmark()),
+        version: name.version.clone(),
+        kind: MissingKind::FailedRuns { failed: failed as u64, runs: runs as u64 },
+        message: None,
+    })
 }
 
 pub(crate) fn read_2(text: &str) -> Result<Collection, Fault> {
@@ -135,11 +144,12 @@ fn collect_2<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
         return Err(schema.misfit(FileProblem::UnknownVersion { version, known: "2" }));
     }
     let mut collection = Collection::default();
+    collection.are_commands = true;
     if let Some(metadata) = document.get("metadata") {
-        collection.tool_version = metadata.fact("hyperfine_version")?;
+        collection.tool_version = metadata.fact("hyperfine_version");
         if let Some(platform) = metadata.get("platform") {
-            collection.machine.operating_system = platform.fact("os")?;
-            collection.machine.architecture = platform.fact("architecture")?;
+            collection.machine.operating_system = platform.fact("os");
+            collection.machine.architecture = platform.fact("architecture");
         }
     }
     for result in document.field("results")?.list()? {
@@ -165,22 +175,25 @@ fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -
     if measurements.list()?.is_empty() {
         return Err(measurements.misfit(FileProblem::NoValues));
     }
+    let mut failed = 0;
     for (run, measurement) in measurements.list()?.iter().enumerate() {
+        let code = measurement.members().find(|(key, _)| *key == EXIT_CODE);
+        if code.is_some_and(|(_, code)| is_failure(code)) {
+            failed += 1;
+            continue;
+        }
         for (metric, measured) in measurement.members().filter(|(metric, _)| *metric != EXIT_CODE) {
             if matches!(measured, Json::Null) {
                 continue;
             }
             let ours = METRICS.iter().find(|(theirs, _)| *theirs == metric).map_or(metric, |(_, ours)| ours);
             let metric = Name::new(ours).map_err(|problem| measured.misfit(problem))?;
-            let word = measured.fact("unit")?;
+            let word = measured.optional_word("unit")?;
             let (unit, shift) = word.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
-            let value = measured.field("value")?.number(shift)?;
-            let pushed = collection.push(&name.with_metric(metric), &unit, run as u64, value);
-            pushed.map_err(|problem| measured.misfit(problem))?;
+            let value = measured.field("value")?;
+            collection.push_json(&name.with_metric(metric), &unit, run as u64, value, shift)?;
         }
     }
-    let has_codes = |measurement: &&Json<'a>| measurement.members().any(|(key, _)| key == EXIT_CODE);
-    let with_codes = measurements.list()?.iter().filter(has_codes);
-    let codes = with_codes.map(|measurement| measurement.get(EXIT_CODE).unwrap_or(&Json::Null));
-    warn_of_failed(measurements, codes, &name.benchmark, collection)
+    let runs = measurements.list()?.len();
+    miss_failed(&name, failed, runs, collection).map_err(|problem| result.misfit(problem))
 }

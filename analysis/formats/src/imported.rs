@@ -1,6 +1,6 @@
 //! What was read from one file.
 
-use crate::{format::Format, name::Name, series::Series, series::SeriesName};
+use crate::{format::Format, name::Name, series::Series};
 use std::fmt;
 
 /// The contents of one file.
@@ -18,6 +18,8 @@ pub struct Imported {
     pub failures: Vec<MissingResult>,
     /// What a reader of results from this file has to know.
     pub warnings: Vec<ImportWarning>,
+    /// Whether its benchmarks are commands (hyperfine's), of which one file holds versions of one thing.
+    pub are_commands: bool,
 }
 
 /// What a file tells about the machine it comes from. Nothing of it is verified.
@@ -31,113 +33,162 @@ pub struct MachineFacts {
     pub processors: Option<Name>,
 }
 
-/// A benchmark without a result.
+/// A benchmark without a result, or with runs that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingResult {
+    /// The benchmark with its labels, as [`crate::SeriesName::labelled_benchmark`] has them.
     pub benchmark: Name,
-    pub kind: FailureKind,
+    /// The version, where the tool has such a thing.
+    pub version: Option<Name>,
+    pub kind: MissingKind,
     /// What the tool says about it.
     pub message: Option<Name>,
 }
 
-/// How a benchmark without a result ended.
+/// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
+pub enum MissingKind {
+    /// The tool says that it failed.
     Failed,
     /// It was left out on purpose.
     Skipped,
+    /// What should be its result cannot be read as one.
+    Unreadable,
+    /// Some or all of its runs failed; their values are left out.
+    FailedRuns {
+        failed: u64,
+        /// All of its runs.
+        runs: u64,
+    },
+}
+
+impl MissingKind {
+    /// A word that stays the same between releases.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Unreadable => "unreadable",
+            Self::FailedRuns { .. } => "failed_runs",
+        }
+    }
 }
 
 /// What a reader of results from a file has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ImportWarning {
-    /// Some runs ended with another exit code than 0, and the tool was told to go on: their values are in the series.
-    FailedRuns {
-        benchmark: Name,
-        /// How many runs failed.
-        failed: usize,
-        runs: usize,
-    },
-    /// Values that are NaN or infinite, left out.
-    NotFinite { series: SeriesName, values: usize },
-    /// A benchmark of which the file has summaries only, left out.
-    SummaryOnly { benchmark: Name },
-    /// The tool measured the same thing several times; the later series have the label `occurrence`.
-    Repeated {
-        /// The series as the tool names it.
-        series: SeriesName,
-    },
-    /// The tool rounds what it prints to a few digits.
-    Rounded,
-    /// The tool left out values that it took for outliers.
-    OutliersRemoved { benchmark: Name, removed: usize },
-    /// A data point whose end was never written: the tool was stopped in it. Left out.
-    Unfinished { benchmark: Name, values: usize },
-    /// The runs come from several machines.
-    SeveralHosts,
-    /// Runs with the same word in this column are one observation.
-    Units {
-        /// The column or field.
-        column: Name,
-    },
-    /// What the table's blocks of runs are taken for.
-    Blocks(BlockUse),
+pub struct ImportWarning {
+    pub code: ImportCode,
+    /// The benchmark, series or column that it is about; absent for all of the file.
+    pub subject: Option<Name>,
+    /// How many values it is about, where they are counted.
+    pub count: u64,
 }
 
-/// What the blocks of a table are taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockUse {
+/// Declares what files are warned of, each with its code.
+macro_rules! import_codes {
+    ($($(#[$about:meta])* $code:ident = $word:literal;)+) => {
+        /// What a file is warned of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ImportCode {
+            $($(#[$about])* $code,)+
+        }
+
+        impl ImportCode {
+            /// All of them.
+            pub const ALL: [Self; [$(Self::$code),+].len()] = [$(Self::$code),+];
+
+            /// A word that stays the same between releases.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$code => $word,)+
+                }
+            }
+        }
+    };
+}
+
+import_codes! {
+    /// Values that are NaN or infinite, left out.
+    NotFinite = "values_not_finite";
+    /// A benchmark of which the file has summaries only, left out.
+    SummaryOnly = "summary_only";
+    /// The tool measured the same thing several times; the later series have the label `occurrence`.
+    Repeated = "measured_repeatedly";
+    /// The tool rounds what it prints to a few digits.
+    Rounded = "rounded_by_tool";
+    /// The tool left out values that it took for outliers.
+    OutliersRemoved = "outliers_removed";
+    /// A data point whose end was never written: the tool was stopped in it. Left out.
+    Unfinished = "unfinished_data_point";
+    /// The runs come from several machines.
+    SeveralHosts = "several_hosts";
+    /// Runs with the same word in this column are one observation.
+    Units = "grouped_by_column";
     /// The runs of two versions in one block are a pair, those of one version one observation.
-    Pairs,
+    BlocksPair = "blocks_pair";
     /// No block has runs of two versions: the runs of each are one observation.
-    Units,
-    /// Nothing: another column connects runs, or no block has two of them.
-    Nothing,
+    BlocksGroup = "blocks_group";
+    /// Blocks are not used: another column connects runs, or no block has two of them.
+    BlocksUnused = "blocks_unused";
+}
+
+impl ImportCode {
+    /// Whether it says how runs were grouped.
+    pub fn is_of_grouping(self) -> bool {
+        matches!(self, Self::Units | Self::BlocksPair | Self::BlocksGroup | Self::BlocksUnused)
+    }
+}
+
+impl ImportWarning {
+    /// A warning about one subject.
+    pub fn about(code: ImportCode, subject: &Name) -> Self {
+        Self { code, subject: Some(subject.clone()), count: 0 }
+    }
+}
+
+impl From<ImportCode> for ImportWarning {
+    fn from(code: ImportCode) -> Self {
+        Self { code, subject: None, count: 0 }
+    }
 }
 
 impl fmt::Display for ImportWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FailedRuns { benchmark, failed, runs } => {
-                write!(
-                    f,
-                    "{benchmark}: {failed} of {runs} runs did not end with exit code 0; their values are kept"
-                )
+        let count = self.count;
+        if let Some(subject) = &self.subject {
+            match self.code {
+                ImportCode::Units => {}
+                _ => write!(f, "{subject}: ")?,
             }
-            Self::NotFinite { series, values } => {
-                write!(f, "{series}: values that are not finite were left out: {values}")
+        }
+        match self.code {
+            ImportCode::NotFinite => write!(f, "values that are not finite were left out: {count}"),
+            ImportCode::SummaryOnly => f.write_str("only summaries, no values; left out"),
+            ImportCode::Repeated => {
+                f.write_str("measured several times; the later ones are labelled `occurrence`")
             }
-            Self::SummaryOnly { benchmark } => {
-                write!(f, "{benchmark}: only summaries, no values; left out")
-            }
-            Self::Repeated { series } => {
-                write!(f, "{series} was measured several times; the later ones are labelled `occurrence`")
-            }
-            Self::Rounded => f.write_str(
+            ImportCode::Rounded => f.write_str(
                 "the console shows times with three digits and no exact counters; --benchmark_out=FILE has all of them",
             ),
-            Self::OutliersRemoved { benchmark, removed } => write!(
+            ImportCode::OutliersRemoved => write!(
                 f,
-                "{benchmark}: values that the tool took for outliers and left out: {removed}; OutlierMode.DontRemove keeps them"
+                "values that the tool took for outliers and left out: {count}; OutlierMode.DontRemove keeps them"
             ),
-            Self::Unfinished { benchmark, values } => {
-                write!(f, "{benchmark}: a data point is unfinished; values left out: {values}")
+            ImportCode::Unfinished => write!(f, "a data point is unfinished; values left out: {count}"),
+            ImportCode::SeveralHosts => f.write_str("the runs come from several machines"),
+            ImportCode::Units => {
+                let column = self.subject.as_ref().map_or("", Name::as_str);
+                let column = Name::beginning(column);
+                write!(f, "runs with the same `{column}` depend on each other, so they are one observation together")
             }
-            Self::SeveralHosts => f.write_str("the runs come from several machines"),
-            Self::Units { column } => {
-                write!(
-                    f,
-                    "runs with the same `{column}` depend on each other, so they are one observation together"
-                )
-            }
-            Self::Blocks(BlockUse::Pairs) => f.write_str(
+            ImportCode::BlocksPair => f.write_str(
                 "runs of two versions in the same `block` are a pair, and those of one version one observation together",
             ),
-            Self::Blocks(BlockUse::Units) => f.write_str(
+            ImportCode::BlocksGroup => f.write_str(
                 "runs with the same `block` depend on each other, so they are one observation together; no block has runs of two \
                  versions, so they make no pairs",
             ),
-            Self::Blocks(BlockUse::Nothing) => {
+            ImportCode::BlocksUnused => {
                 f.write_str("`block` is not used: another column connects runs, or it makes neither pairs nor groups of them")
             }
         }

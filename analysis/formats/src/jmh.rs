@@ -28,7 +28,7 @@ pub(crate) fn looks_like_results(text: &str) -> bool {
 fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let mut collection = Collection::default();
     for result in document.list()? {
-        collection.tool_version = collection.tool_version.take().or(result.fact("jmhVersion")?);
+        collection.tool_version = collection.tool_version.take().or(result.fact("jmhVersion"));
         let mode = result.field("mode")?.text()?;
         let metric = if mode == THROUGHPUT { "throughput" } else { WALL };
         let name = named(result, mode)?.with_metric(Name::of(metric));
@@ -68,23 +68,15 @@ fn collect_metric<'j, 'a>(
         return Err(metric.misfit(FileProblem::SummaryOnly { what: "scores and errors, without rawData" }));
     };
     for (fork, iterations) in forks.list()?.iter().enumerate() {
-        let mut push = |node: &'j Json<'a>, value: &'j Json<'a>| {
-            let pushed = match value {
-                // JMH writes values that are not finite as texts.
-                Json::Text(_) | Json::NotFinite(_) => collection.leave_out(&name),
-                _ => collection.push(&name, &unit, fork as u64, value.number(shift)?),
-            };
-            pushed.map_err(|problem| node.misfit(problem))
-        };
         for iteration in iterations.list()? {
             let Json::List(buckets) = iteration else {
-                push(iteration, iteration)?;
+                collection.push_json(&name, &unit, fork as u64, iteration, shift)?;
                 continue;
             };
             for bucket in buckets {
                 let (value, count) = bucket_of(bucket)?;
                 for _ in 0..count {
-                    push(bucket, value)?;
+                    collection.push_json(&name, &unit, fork as u64, value, shift)?;
                 }
             }
         }

@@ -49,6 +49,7 @@ mod pytest_benchmark;
 mod read;
 mod rebench;
 mod runs;
+mod saved;
 mod series;
 mod table;
 mod text;
@@ -57,14 +58,14 @@ pub use criterion::criterion_name;
 pub use decimal::NumberProblem;
 pub use detect::{DetectError, detect};
 pub use format::{Format, UnknownFormat};
-pub use go::{GoUnits, WriteGoError, write_go};
+pub use go::{GO_COMMANDS, GoUnits, WriteGoError, write_go};
 pub use hyperfine::{
     Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
 };
-pub use imported::{BlockUse, FailureKind, ImportWarning, Imported, MachineFacts, MissingResult};
+pub use imported::{ImportCode, ImportWarning, Imported, MachineFacts, MissingKind, MissingResult};
 pub use name::{Name, NameTooLong};
 pub use options::{BLOCK, Columns, Options, UNITS};
 pub use problem::{FilePlace, FileProblem, ReadError};
 pub use read::read;
 pub use runs::{Runs, RunsError};
-pub use series::{MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL};
+pub use series::{Better, MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf, WALL};

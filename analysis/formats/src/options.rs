@@ -1,6 +1,6 @@
 //! What a file does not say itself.
 
-use crate::{go::GoUnits, name::Name};
+use crate::{go::GoUnits, name::Name, series::SeriesUnit};
 
 /// What the bytes of a file do not say.
 #[derive(Clone, Debug, Default)]
@@ -12,11 +12,22 @@ pub struct Options<'a> {
     pub benchmark: Option<Name>,
     /// The columns of a table and the fields of JSON lines.
     pub columns: Columns<'a>,
+    /// The unit of values that have none in the file; such values are numbers alone without it.
+    pub unit: Option<&'a str>,
     /// What to do with Go's units.
     pub go_units: GoUnits,
 }
 
 impl Options<'_> {
+    /// The unit that a word means, or the given one where there is no word, and the power of ten to it.
+    pub(crate) fn unit_of(&self, word: Option<&Name>) -> (SeriesUnit, i32) {
+        match (word.filter(|word| !word.as_str().is_empty()), self.unit) {
+            (Some(word), _) => SeriesUnit::of_word(word),
+            (None, Some(given)) => SeriesUnit::of_word(&Name::beginning(given)),
+            (None, None) => (SeriesUnit::Bare, 0),
+        }
+    }
+
     /// The benchmark of a file that does not name it.
     pub(crate) fn unnamed_benchmark(&self) -> Name {
         if let Some(name) = &self.benchmark {

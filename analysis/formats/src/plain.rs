@@ -5,29 +5,23 @@
 //! hexadecimal numbers, `NA`, infinities. There are no comments, as there are none for `scan`.
 
 use crate::{
-    collection::Collection, decimal, name::Name, options::Options, problem::Fault, problem::FileProblem,
-    series::SeriesName, series::SeriesUnit, text::column, text::fields, text::lines,
+    collection::Collection, decimal, options::Options, problem::Fault, problem::FileProblem,
+    series::SeriesName, text::column, text::fields, text::lines,
 };
 
 /// Every number is a run of its own, of a unit that the file does not tell.
 pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let name = SeriesName::wall(options.unnamed_benchmark());
+    let (unit, shift) = options.unit_of(None);
     for (line, content) in lines(text) {
         let mut fields = fields(content);
         let Some((offset, field)) = fields.next() else { continue };
-        let value = decimal::read(field, 0).map_err(|problem| {
-            Fault::at(
-                line,
-                column(content, offset),
-                FileProblem::Number { text: Name::beginning(field), problem },
-            )
-        })?;
+        let pushed = collection.push_text(&name, &unit, line as u64, field, shift);
+        pushed.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
         if let Some((offset, _)) = fields.next() {
             return Err(Fault::at(line, column(content, offset), FileProblem::SecondNumber));
         }
-        let pushed = collection.push(&name, &SeriesUnit::Bare, line as u64, value);
-        pushed.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
     }
     Ok(collection)
 }

@@ -4,7 +4,7 @@
 //! calibrate have no values, and warm-ups stand apart: neither is read. Metadata of the whole suite hold for a benchmark
 //! unless it has its own, and those for a run.
 
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::imported::{ImportCode, MissingKind};
 use crate::json::{Json, Misfit, parse};
 use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::{collection::Collection, name::Name, options::Options, problem::Fault, problem::FileProblem};
@@ -29,12 +29,12 @@ fn collect<'j, 'a>(document: &'j Json<'a>, options: &Options<'_>) -> Result<Coll
     // A suite of one benchmark keeps all metadata with it, some of it with the runs if they differ.
     let mut levels: Vec<&Json<'_>> = Vec::from_iter(document.get("metadata"));
     levels.extend(benchmarks.first().and_then(|benchmark| benchmark.get("metadata")));
-    let fact = |field| levels.iter().map(|level| level.fact(field)).find_map(Result::transpose).transpose();
-    collection.tool_version = fact("perf_version")?;
-    collection.machine.host_name = fact("hostname")?;
-    collection.machine.operating_system = fact("platform")?;
-    collection.machine.processor = fact("cpu_model_name")?;
-    collection.machine.processors = fact("cpu_count")?;
+    let fact = |field| levels.iter().find_map(|level| level.fact(field));
+    collection.tool_version = fact("perf_version");
+    collection.machine.host_name = fact("hostname");
+    collection.machine.operating_system = fact("platform");
+    collection.machine.processor = fact("cpu_model_name");
+    collection.machine.processors = fact("cpu_count");
     for benchmark in benchmarks {
         collect_benchmark(benchmark, document.get("metadata"), options, &mut collection)?;
     }
@@ -47,19 +47,19 @@ fn collect_benchmark<'j, 'a>(
     options: &Options<'_>,
     collection: &mut Collection,
 ) -> Result<(), Misfit<'j, 'a>> {
-    let own = benchmark.get("metadata");
-    let fact = |field| match own.map(|own| own.fact(field)).transpose()?.flatten() {
-        Some(fact) => Ok(Some(fact)),
-        None => Ok(suite_metadata.map(|suite| suite.fact(field)).transpose()?.flatten()),
-    };
     let runs = benchmark.field("runs")?.list()?;
-    let mut name = fact("name")?;
-    let mut unit = fact("unit")?;
-    let mut hosts = Vec::from_iter(fact("hostname")?);
+    let (mut name, mut unit, mut hosts) = (None, None, Vec::new());
+    for metadata in benchmark.get("metadata").into_iter().chain(suite_metadata) {
+        name = name.or(metadata.optional_word("name")?);
+        unit = unit.or(metadata.optional_word("unit")?);
+        if hosts.is_empty() {
+            hosts.extend(metadata.fact("hostname"));
+        }
+    }
     for metadata in runs.iter().filter_map(|run| run.get("metadata")) {
-        name = name.or(metadata.fact("name")?);
-        unit = unit.or(metadata.fact("unit")?);
-        if let Some(host) = metadata.fact("hostname")?
+        name = name.or(metadata.optional_word("name")?);
+        unit = unit.or(metadata.optional_word("unit")?);
+        if let Some(host) = metadata.fact("hostname")
             && !hosts.contains(&host)
             && hosts.len() < 2
         {
@@ -88,17 +88,16 @@ fn collect_benchmark<'j, 'a>(
     };
     if !runs.iter().any(is_measured) {
         let message = Some(Name::of("no run has values"));
-        let failure = MissingResult { benchmark: series.benchmark, kind: FailureKind::Failed, message };
-        return collection.fail(failure).map_err(|problem| benchmark.misfit(problem));
+        let missed = collection.miss(series.benchmark, MissingKind::Failed, message);
+        return missed.map_err(|problem| benchmark.misfit(problem));
     }
     for (number, run) in runs.iter().enumerate() {
         for value in run.get("values").map(Json::list).transpose()?.unwrap_or_default() {
-            let pushed = collection.push(&series, &unit, number as u64, value.number(shift)?);
-            pushed.map_err(|problem| value.misfit(problem))?;
+            collection.push_json(&series, &unit, number as u64, value, shift)?;
         }
     }
     if hosts.len() > 1 {
-        collection.warn(ImportWarning::SeveralHosts).map_err(|problem| benchmark.misfit(problem))?;
+        collection.warn(ImportCode::SeveralHosts).map_err(|problem| benchmark.misfit(problem))?;
     }
     Ok(())
 }

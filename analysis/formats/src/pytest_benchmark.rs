@@ -5,7 +5,10 @@
 
 use crate::json::{Json, Misfit, parse};
 use crate::series::{SeriesName, SeriesUnit};
-use crate::{collection::Collection, imported::ImportWarning, problem::Fault, problem::FileProblem};
+use crate::{
+    collection::Collection, imported::ImportCode, imported::ImportWarning, problem::Fault,
+    problem::FileProblem,
+};
 
 pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     let document = parse(text, 1)?;
@@ -14,15 +17,15 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
 
 fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let mut collection = Collection::default();
-    collection.tool_version = document.fact("version")?;
+    collection.tool_version = document.fact("version");
     if let Some(machine) = document.get("machine_info") {
         let facts = &mut collection.machine;
-        facts.host_name = machine.fact("node")?;
-        facts.operating_system = machine.fact("system")?;
-        facts.architecture = machine.fact("machine")?;
+        facts.host_name = machine.fact("node");
+        facts.operating_system = machine.fact("system");
+        facts.architecture = machine.fact("machine");
         if let Some(cpu @ Json::Object(_)) = machine.get("cpu") {
-            facts.processor = cpu.fact("brand_raw")?;
-            facts.processors = cpu.fact("count")?;
+            facts.processor = cpu.fact("brand_raw");
+            facts.processors = cpu.fact("count");
         }
     }
     let benchmarks = document.field("benchmarks")?;
@@ -42,13 +45,12 @@ fn collect_benchmark<'j, 'a>(
 ) -> Result<(), Misfit<'j, 'a>> {
     let name = benchmark.get("fullname").map_or_else(|| benchmark.field("name"), Ok)?.name()?;
     let Some(rounds) = benchmark.field("stats")?.get("data") else {
-        let warning = ImportWarning::SummaryOnly { benchmark: name };
+        let warning = ImportWarning::about(ImportCode::SummaryOnly, &name);
         return collection.warn(warning).map_err(|problem| benchmark.misfit(problem));
     };
     let series = collection.distinct(SeriesName::wall(name)).map_err(|problem| benchmark.misfit(problem))?;
     for round in rounds.list()? {
-        let pushed = collection.push(&series, &SeriesUnit::Seconds, 0, round.number(0)?);
-        pushed.map_err(|problem| round.misfit(problem))?;
+        collection.push_json(&series, &SeriesUnit::Seconds, 0, round, 0)?;
     }
     Ok(())
 }

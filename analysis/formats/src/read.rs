@@ -22,14 +22,9 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
     if bytes.len() > MAX_FILE_BYTES {
         return Err(Fault { place: FilePlace::File, problem: FileProblem::TooManyBytes });
     }
-    let unpacked;
-    let is_packed = format == Format::Pyperf && text::is_packed(bytes);
-    let text = if is_packed {
-        unpacked = text::unpack(bytes)?;
-        text::decode(&unpacked)?
-    } else {
-        text::decode(bytes)?
-    };
+    let bytes = text::unpacked(bytes, MAX_FILE_BYTES)?;
+    let text = text::without_colors(text::decode(&bytes)?);
+    let text = text.as_ref();
     let summary = |what| Err(Fault::of_file(FileProblem::SummaryOnly { what }));
     match format {
         Format::Hyperfine1 => hyperfine::read_1(text),

@@ -4,7 +4,7 @@
 //! is one process, so it is a run, and its iterations are the values of the run. The row of the criterion `total` closes a
 //! data point: values behind the last one belong to a data point that was never finished and are left out.
 
-use crate::imported::{ImportWarning, MachineFacts};
+use crate::imported::{ImportCode, ImportWarning, MachineFacts};
 use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::{bounds::MAX_COLUMNS, collection::Collection, decimal, json::parse, name::Name, text::lines};
@@ -69,20 +69,15 @@ impl Reader {
     fn comment(&mut self, comment: &str, line: usize) -> Result<(), Fault> {
         let Some(text) = comment.strip_prefix("Environment:") else { return Ok(()) };
         let environment = parse(text.trim(), line)?;
-        let facts = || {
-            Ok(MachineFacts {
-                host_name: environment.fact("hostName")?,
-                operating_system: environment.fact("osType")?,
-                processor: environment.fact("cpu")?,
-                ..MachineFacts::default()
-            })
+        let machine = MachineFacts {
+            host_name: environment.fact("hostName"),
+            operating_system: environment.fact("osType"),
+            processor: environment.fact("cpu"),
+            ..MachineFacts::default()
         };
-        let machine = facts().map_err(|misfit| environment.locate(misfit, Some(line)))?;
         let before = std::mem::replace(&mut self.collection.machine, machine);
         if before.host_name.is_some() && before.host_name != self.collection.machine.host_name {
-            self.collection
-                .warn(ImportWarning::SeveralHosts)
-                .map_err(|problem| Fault::at(line, 1, problem))?;
+            self.collection.warn(ImportCode::SeveralHosts).map_err(|problem| Fault::at(line, 1, problem))?;
         }
         Ok(())
     }
@@ -136,7 +131,8 @@ impl Reader {
     }
 
     fn leave_out(&mut self, benchmark: Name, point: &Point) -> Result<(), FileProblem> {
-        self.collection.warn(ImportWarning::Unfinished { benchmark, values: point.values.len() })
+        let count = point.values.len() as u64;
+        self.collection.warn(ImportWarning { code: ImportCode::Unfinished, subject: Some(benchmark), count })
     }
 
     fn finish(mut self) -> Result<Collection, Fault> {

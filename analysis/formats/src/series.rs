@@ -1,6 +1,7 @@
 //! What was measured of one benchmark: the one type that all formats are read into and written from.
 
 use crate::{name::Name, runs::Runs};
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
 /// The metric of elapsed time, whatever the tool calls it (`time`, `real_time`, `ns/op`, `total`).
@@ -20,6 +21,50 @@ pub struct Series {
     /// The values, by run. Times are for one execution of what is measured: a tool's total over n iterations is divided
     /// by n.
     pub runs: Runs,
+    /// Which of them are the better ones, where the file or the unit tells.
+    pub better: Option<Better>,
+    /// What one value stands for, where the tool tells.
+    pub value_of: Option<ValueOf>,
+}
+
+impl Series {
+    /// A series of which nothing is known but its values: the unit says which of them are the better ones.
+    pub fn new(name: SeriesName, unit: SeriesUnit, runs: Runs) -> Self {
+        let better = unit.better(&name.metric);
+        Self { name, unit, runs, better, value_of: None }
+    }
+}
+
+/// Which values are the better ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// The smaller ones: times, sizes.
+    Lower,
+    /// The larger ones: rates, scores.
+    Higher,
+}
+
+impl Better {
+    /// A word that stays the same between releases.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+        }
+    }
+}
+
+/// What one value stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueOf {
+    /// One execution of the program.
+    Run,
+    /// One iteration that was timed inside a process.
+    Iteration,
+    /// A mean, median or slope that a process made of many iterations.
+    Summary,
 }
 
 /// What a series is of; no two series of a file share it.
@@ -34,6 +79,35 @@ pub struct SeriesName {
     pub labels: BTreeMap<Name, Name>,
     /// The metric: [`WALL`], [`USER`], [`SYSTEM`] and [`MAX_RSS`] where it is one of these, else the tool's word.
     pub metric: Name,
+}
+
+impl ValueOf {
+    /// A word that stays the same between releases.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Iteration => "iteration",
+            Self::Summary => "summary",
+        }
+    }
+
+    /// Several values, in a sentence.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Run => "runs",
+            Self::Iteration => "iterations inside processes",
+            Self::Summary => "batches of iterations",
+        }
+    }
+
+    /// What a value is of, behind a metric and its unit.
+    pub const fn per(self) -> &'static str {
+        match self {
+            Self::Run => "per run",
+            Self::Iteration => "per iteration",
+            Self::Summary => "per batch of iterations",
+        }
+    }
 }
 
 impl SeriesName {
@@ -95,6 +169,28 @@ impl SeriesUnit {
             _ => (Self::Named(word.clone()), 0),
         }
     }
+
+    /// Which values of a metric in this unit are the better ones: what is counted per time is a rate, of which more is better.
+    pub(crate) fn better(&self, metric: &Name) -> Option<Better> {
+        match self {
+            Self::Seconds | Self::Bytes => Some(Better::Lower),
+            Self::BytesPerSecond => Some(Better::Higher),
+            Self::Named(word) if is_rate(word.as_str()) => Some(Better::Higher),
+            Self::Bare | Self::Named(_) if is_rate(metric.as_str()) => Some(Better::Higher),
+            Self::Bare | Self::Named(_) => None,
+        }
+    }
+}
+
+/// Whether a word has a time in its denominator, as `MB/s`, `ops/ms` and `items_per_second`.
+fn is_rate(word: &str) -> bool {
+    const TIMES: [&str; 16] = [
+        "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "μs", "usec", "ns", "nsec", "min",
+        "minute", "hour",
+    ];
+    let (_, of_slash) = word.rsplit_once('/').unwrap_or_default();
+    let (_, of_word) = word.rsplit_once("per_").or_else(|| word.rsplit_once("per ")).unwrap_or_default();
+    TIMES.contains(&of_slash.trim()) || TIMES.contains(&of_word.trim())
 }
 
 impl fmt::Display for SeriesUnit {

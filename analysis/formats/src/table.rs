@@ -4,10 +4,10 @@
 //! are runs of their own. Several value columns are several metrics, named as the columns.
 
 use crate::{
-    bounds::MAX_COLUMNS, collection::Collection, decimal, imported::BlockUse, imported::ImportWarning,
+    bounds::MAX_COLUMNS, collection::Collection, decimal, imported::ImportCode, imported::ImportWarning,
     json::Json, json::Misfit, json::parse, name::Name, options::BLOCK, options::Columns, options::Options,
-    options::VALUE, problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit,
-    series::WALL, text::lines,
+    options::VALUE, problem::Fault, problem::FileProblem, saved::take_nature, saved::take_remark,
+    series::SeriesName, series::SeriesUnit, series::WALL, text::lines,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ impl Parts {
         options: &Options<'_>,
         column: &str,
     ) -> Result<(SeriesName, SeriesUnit, i32), FileProblem> {
-        let (unit, shift) = self.unit.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
+        let (unit, shift) = options.unit_of(self.unit.as_ref());
         let of_column = if column == VALUE { Name::of(WALL) } else { Name::new(column)? };
         let name = SeriesName {
             benchmark: self.benchmark.unwrap_or_else(|| options.unnamed_benchmark()),
@@ -74,7 +74,7 @@ struct Connected<'a> {
     /// The column or field whose words stand in the place of the run.
     unit: Option<&'a str>,
     /// What the blocks are taken for, where there are any.
-    blocks: Option<BlockUse>,
+    blocks: Option<ImportCode>,
 }
 
 impl<'a> Units<'a> {
@@ -105,10 +105,10 @@ impl<'a> Units<'a> {
         let block = self.columns.iter().position(|column| *column == BLOCK);
         let has_words = |block: &usize| self.cells.values().any(|cell| !cell.words[*block].is_empty());
         let blocks = block.filter(has_words).map(|block| match unit {
-            Some(unit) if unit != block => BlockUse::Nothing,
-            Some(_) if self.pairs(block) => BlockUse::Pairs,
-            Some(_) => BlockUse::Units,
-            None => BlockUse::Nothing,
+            Some(unit) if unit != block => ImportCode::BlocksUnused,
+            Some(_) if self.pairs(block) => ImportCode::BlocksPair,
+            Some(_) => ImportCode::BlocksGroup,
+            None => ImportCode::BlocksUnused,
         });
         Connected { unit: unit.map(|unit| self.columns[unit]), blocks }
     }
@@ -128,15 +128,19 @@ impl<'a> Units<'a> {
 impl Connected<'_> {
     /// Warns of what the runs are taken for.
     fn tell(&self, collection: &mut Collection) -> Result<(), Fault> {
-        let unit = self.unit.filter(|unit| *unit != BLOCK);
-        let unit = unit.map(|unit| ImportWarning::Units { column: Name::beginning(unit) });
-        let blocks = self.blocks.map(ImportWarning::Blocks);
-        unit.into_iter().chain(blocks).try_for_each(|told| collection.warn(told)).map_err(Fault::of_file)
+        if let Some(unit) = self.unit.filter(|unit| *unit != BLOCK) {
+            let warning = ImportWarning::about(ImportCode::Units, &Name::beginning(unit));
+            collection.warn(warning).map_err(Fault::of_file)?;
+        }
+        if let Some(blocks) = self.blocks {
+            collection.warn(blocks).map_err(Fault::of_file)?;
+        }
+        Ok(())
     }
 
     /// Keeps the words of the runs, where they are blocks that make pairs.
     fn keep_blocks(&self, numbers: RunNumbers, collection: &mut Collection) {
-        if self.blocks == Some(BlockUse::Pairs) {
+        if self.blocks == Some(ImportCode::BlocksPair) {
             collection.name_blocks(numbers.words());
         }
     }
@@ -183,6 +187,13 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     for (index, row) in table.enumerate() {
         let row = header.row(row)?;
         let part = |column: Option<usize>| column.map(|column| row.name(column)).transpose();
+        let told = |name: &str| {
+            let at = header.optional(name).ok()??;
+            row.name(at).ok().filter(|word| !word.as_str().is_empty())
+        };
+        if take_remark(told, &mut collection).map_err(|problem| row.fault(0, problem))? {
+            continue;
+        }
         let of_run = match unit_of_runs {
             Some(place) => Some(place).filter(|place| !row.field(*place).is_empty()),
             None => run,
@@ -197,7 +208,8 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
             };
             let series = parts.series(options, &header.0[*column]);
             let (name, unit, shift) = series.map_err(|problem| row.fault(*column, problem))?;
-            let pushed = collection.push(&name, &unit, run_number, row.number(*column, shift)?);
+            take_nature(told, &name, &mut collection);
+            let pushed = collection.push_text(&name, &unit, run_number, row.field(*column), shift);
             pushed.map_err(|problem| row.fault(*column, problem))?;
         }
     }
@@ -246,10 +258,14 @@ fn read_line<'j, 'a>(
     numbers: &mut RunNumbers,
     collection: &mut Collection,
 ) -> Result<(), Misfit<'j, 'a>> {
+    let told = |field: &str| object.fact(field);
+    if take_remark(told, collection).map_err(|problem| object.misfit(problem))? {
+        return Ok(());
+    }
     let columns = &options.columns;
     let run = match unit {
         Some(unit) => object.get(unit).and_then(|value| value.word().ok()),
-        None => object.fact(columns.run)?,
+        None => object.optional_word(columns.run)?,
     };
     let run = numbers.number(run, line);
     for column in &columns.values {
@@ -257,14 +273,14 @@ fn read_line<'j, 'a>(
             .get(column)
             .ok_or_else(|| object.misfit(FileProblem::NoColumn { column: Name::beginning(column) }))?;
         let parts = Parts {
-            benchmark: object.fact(columns.benchmark)?,
-            version: object.fact(columns.version)?,
-            metric: object.fact(columns.metric)?,
-            unit: object.fact(columns.unit)?,
+            benchmark: object.optional_word(columns.benchmark)?,
+            version: object.optional_word(columns.version)?,
+            metric: object.optional_word(columns.metric)?,
+            unit: object.optional_word(columns.unit)?,
         };
         let (name, unit, shift) = parts.series(options, column).map_err(|problem| object.misfit(problem))?;
-        let pushed = collection.push(&name, &unit, run, value.number(shift)?);
-        pushed.map_err(|problem| value.misfit(problem))?;
+        take_nature(told, &name, collection);
+        collection.push_json(&name, &unit, run, value, shift)?;
     }
     Ok(())
 }

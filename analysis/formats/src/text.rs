@@ -1,8 +1,8 @@
 //! Bytes as text, unpacked no further than a file may be large, and text as lines with their numbers.
 
-use crate::{bounds::MAX_FILE_BYTES, problem::Fault, problem::FileProblem};
+use crate::{problem::Fault, problem::FileProblem};
 use flate2::read::MultiGzDecoder;
-use std::io::Read;
+use std::{borrow::Cow, io::Read};
 
 /// The text without a byte order mark; the first byte that is no UTF-8 is refused with its place.
 pub(crate) fn decode(bytes: &[u8]) -> Result<&str, Fault> {
@@ -35,21 +35,44 @@ pub(crate) fn column(line: &str, offset: usize) -> usize {
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether the bytes begin as a gzip file does.
-pub(crate) fn is_packed(bytes: &[u8]) -> bool {
-    bytes.starts_with(&GZIP_MAGIC)
+/// The first bytes of a file, unpacked: as much of damaged gzip data as there is.
+pub(crate) fn beginning(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
+    if !bytes.starts_with(&GZIP_MAGIC) {
+        return Cow::Borrowed(&bytes[..bytes.len().min(most)]);
+    }
+    let mut unpacked = Vec::new();
+    // Damage behind the beginning is found where the file is read.
+    let _ = MultiGzDecoder::new(bytes).take(most as u64).read_to_end(&mut unpacked);
+    Cow::Owned(unpacked)
 }
 
-/// The unpacked bytes. A few kilobytes can unpack to gigabytes, so unpacking stops one byte past the bound.
-pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
-    let mut unpacked = Vec::new();
-    MultiGzDecoder::new(bytes)
-        .take(MAX_FILE_BYTES as u64 + 1)
-        .read_to_end(&mut unpacked)
-        .map_err(|_| Fault::of_file(FileProblem::DamagedGzip))?;
-    if unpacked.len() > MAX_FILE_BYTES {
-        Err(Fault::of_file(FileProblem::TooManyBytes))
-    } else {
-        Ok(unpacked)
+/// Unpacks a gzip file. A few kilobytes can unpack to gigabytes, so unpacking stops one byte past `most`.
+pub(crate) fn unpacked(bytes: &[u8], most: usize) -> Result<Cow<'_, [u8]>, Fault> {
+    if !bytes.starts_with(&GZIP_MAGIC) {
+        return Ok(Cow::Borrowed(bytes));
     }
+    let mut unpacked = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(most as u64 + 1).read_to_end(&mut unpacked);
+    if read.is_err() {
+        return Err(Fault::of_file(FileProblem::DamagedGzip));
+    }
+    if unpacked.len() > most {
+        return Err(Fault::of_file(FileProblem::TooManyBytes));
+    }
+    Ok(Cow::Owned(unpacked))
+}
+
+/// Removes the escape sequences by which programs color what they print, for those who redirected it all the same.
+pub(crate) fn without_colors(text: &str) -> Cow<'_, str> {
+    let mut parts = text.split("\u{1b}[");
+    let Some(first) = parts.next().filter(|first| first.len() < text.len()) else {
+        return Cow::Borrowed(text);
+    };
+    let mut plain = first.to_owned();
+    for part in parts {
+        let parameters = part.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b'?')).count();
+        let is_sequence = part[parameters..].starts_with(|end: char| end.is_ascii_alphabetic());
+        plain.push_str(if is_sequence { &part[parameters + 1..] } else { part });
+    }
+    Cow::Owned(plain)
 }

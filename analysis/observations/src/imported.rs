@@ -115,15 +115,14 @@ mod tests {
 
     #[test]
     fn every_value_is_a_row_with_its_run_and_its_names() {
-        let series = |version: Option<&str>, runs: &[Vec<f64>]| Series {
-            name: SeriesName {
+        let series = |version: Option<&str>, runs: &[Vec<f64>]| {
+            let name = SeriesName {
                 benchmark: Name::new("sort words").unwrap(),
                 version: version.map(|name| Name::new(name).unwrap()),
                 labels: BTreeMap::new(),
                 metric: Name::new("wall").unwrap(),
-            },
-            unit: SeriesUnit::Seconds,
-            runs: Runs::new(runs).unwrap(),
+            };
+            Series::new(name, SeriesUnit::Seconds, Runs::new(runs).unwrap())
         };
         let all = [series(None, &[vec![1.5], vec![0.1, 0.2]]), series(Some("new"), &[vec![2.5]])];
         let mut file = tempfile::tempfile().unwrap();

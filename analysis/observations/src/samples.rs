@@ -130,7 +130,7 @@ impl Samples {
                     metric: name(&metric.name)?,
                 };
                 let runs = Runs::new(values.values()).map_err(io::Error::other)?;
-                series.push(Series { name, unit: metric.unit.clone(), runs });
+                series.push(Series::new(name, metric.unit.clone(), runs));
             }
         }
         Ok(series)

@@ -13,8 +13,10 @@ mod speedup_test;
 
 use std::collections::BTreeSet;
 
-use speedup_analysis::conclusion::{Reason, Verdict, Warning};
-use speedup_analysis::{count, inquiry::Answer, inquiry::Findings, inquiry::IntervalAnswer, with_findings};
+use speedup_analysis::conclusion::{Reason, Verdict, Warning, WarningCode};
+use speedup_analysis::{
+    count, inquiry::Answer, inquiry::Findings, inquiry::IntervalAnswer, inquiry::Preference, with_findings,
+};
 
 use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
 use crate::{
@@ -27,6 +29,8 @@ pub struct Subject<'a> {
     pub metric: &'a str,
     /// Its unit; empty for numbers alone.
     pub unit: &'a str,
+    /// What one value stands for, as in "per run"; empty where nothing tells.
+    pub per: &'a str,
 }
 
 /// What a method found, for people; `versions` are those of the answer, the baseline first.
@@ -147,15 +151,26 @@ fn sources(answer: &Answer) -> String {
 
 fn opening(answer: &Answer, subject: Subject<'_>) -> String {
     let baseline = answer.versions.first().map_or("", String::as_str);
-    let unit = if subject.unit.is_empty() { String::new() } else { format!(" in {}", subject.unit) };
+    let mut unit = if subject.unit.is_empty() { String::new() } else { format!(" in {}", subject.unit) };
+    if !subject.per.is_empty() {
+        unit.push_str(&format!(" {}", subject.per));
+    }
+    if answer.better == Preference::Higher {
+        unit.push_str(", more is better");
+    }
     let seed = answer.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
     let level = count::percent(answer.confidence.get());
     let against = if answer.versions.len() > 1 { format!(", baseline {baseline}") } else { String::new() };
     format!("{}\nconfidence level {level}, {}{unit}{against}{seed}", answer.method.name, subject.metric)
 }
 
+/// The codes of what stands before any ratio: a program that crashed is not faster.
+const FIRST: [WarningCode; 2] = [WarningCode::FailedRuns, WarningCode::UnmatchedBenchmarks];
+
 fn sentences(answer: &Answer) -> Option<String> {
-    let mut lines = told(&answer.findings).sentences();
+    let first = answer.caveats.iter().filter(|caveat| FIRST.iter().any(|code| caveat.code == *code));
+    let mut lines: Vec<String> = first.map(|caveat| caveat.sentence.clone()).collect();
+    lines.extend(told(&answer.findings).sentences());
     lines.extend(answer.controls.as_ref().map(|controls| controls.sentence.clone()));
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
@@ -173,7 +188,9 @@ fn notes(answer: &Answer) -> Vec<String> {
         note(code.as_str(), &sentence);
     }
     for Warning { code, sentence, .. } in answer.caveats.iter().cloned().chain(answer.findings.caveats()) {
-        note(code.as_str(), &sentence);
+        if FIRST.iter().all(|first| code != *first) {
+            note(code.as_str(), &sentence);
+        }
     }
     notes
 }

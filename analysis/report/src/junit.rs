@@ -121,6 +121,7 @@ fn test(subject: &JunitSubject, conclusion: &Conclusion, rules: JunitRules) -> M
             }
             @match (fate(conclusion, rules), conclusion.ruling) {
                 (Fate::Failed, Ruling::Undecided) => failure type="undecided" message=(said) { (said) },
+                (Fate::Failed, _) if conclusion.failure.is_some() => failure type="failed" message=(said) { (said) },
                 (Fate::Failed, _) => failure type="regression" message=(said) { (said) },
                 (Fate::Skipped, _) => skipped message=(said) {},
                 (Fate::Passed, _) => system-out { (said) },

@@ -76,7 +76,7 @@ fn suite(version: v1::SampledVersion, at: usize, room: &mut usize) -> Result<Sui
         })?;
         named_sample(benchmark, &field)
     });
-    Ok(Suite { version: name, benchmarks: benchmarks.collect::<Result<_, Status>>()? })
+    Ok(Suite::new(name, benchmarks.collect::<Result<_, Status>>()?))
 }
 
 fn named_sample(benchmark: v1::SampledBenchmark, field: &str) -> Result<NamedSample, Status> {

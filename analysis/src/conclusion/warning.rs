@@ -130,6 +130,8 @@ speedup_core::words! {
         LossesDiffer = "losses_differ",
         /// The law of many runs is taken to hold.
         ManyRuns = "many_runs",
+        /// A file has several measurements of the same thing.
+        MeasuredRepeatedly = "measured_repeatedly",
         /// A mean is not positive.
         MeanNotPositive = "mean_not_positive",
         /// A verdict on means of times that are not normal.
@@ -276,8 +278,22 @@ speedup_core::words! {
         UnequalUnits = "unequal_units",
         /// Versions of unlike laws.
         UnlikeShapes = "unlike_shapes",
+        /// Values of the versions stand for unlike things.
+        UnlikeValues = "unlike_values",
         /// Benchmarks that some version lacks.
         UnmatchedBenchmarks = "unmatched_benchmarks",
+        /// The tool removed what it took for outliers.
+        OutliersRemoved = "outliers_removed",
+        /// The tool rounds what it prints.
+        RoundedByTool = "rounded_by_tool",
+        /// The runs of a file come from several machines.
+        SeveralHosts = "several_hosts",
+        /// A file has summaries only of a benchmark.
+        SummaryOnly = "summary_only",
+        /// The tool was stopped in a data point.
+        UnfinishedDataPoint = "unfinished_data_point",
+        /// Values of a file are no finite numbers.
+        ValuesNotFinite = "values_not_finite",
         /// A plan is by an upper limit of the pilot's spread.
         UpperLimitOfSpread = "upper_limit_of_spread",
         /// The configuration's coefficients are whole numbers.

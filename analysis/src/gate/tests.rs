@@ -24,7 +24,7 @@ fn suite(version: &str, benchmarks: &[(&str, Vec<f64>)]) -> Suite {
     let benchmarks = benchmarks
         .iter()
         .map(|(name, values)| NamedSample::new(*name, values.iter().map(|value| vec![*value]).collect()));
-    Suite { version: version.to_owned(), benchmarks: benchmarks.collect() }
+    Suite::new(version, benchmarks.collect())
 }
 
 fn conclusions(method: Method, better: Preference, suites: Vec<Suite>) -> Result<Vec<Conclusion>, GateError> {
@@ -78,6 +78,7 @@ fn an_interval_that_keeps_the_risk_lies_on_one_side_of_the_threshold() {
 fn suites_slower_by(factor: f64, benchmarks: usize, runs: usize, seed: u64) -> Vec<Suite> {
     let version = |name: &str, level: f64, salt: u64| Suite {
         version: name.to_owned(),
+        missing: Vec::new(),
         benchmarks: (0..benchmarks)
             .map(|at| NamedSample::new(format!("b{at}"), normal(level, runs, seed * 1000 + salt + at as u64)))
             .collect(),

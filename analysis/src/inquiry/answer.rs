@@ -1,7 +1,9 @@
 //! The answer: plain data with stable names.
 
 use super::suite::{Grouping, Observed};
-use super::{Findings, Inquiry, Method, MethodEffort, Preference, blocks, diagnostics, pairing::Pairing};
+use super::{
+    Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, blocks, diagnostics, pairing::Pairing,
+};
 use crate::conclusion::{Reason, Warning, WarningCode};
 use crate::{gate::Conclusion, gate::GateError, study::ControlsReport};
 use serde::Serialize;
@@ -28,6 +30,9 @@ pub struct Answer {
     pub samples: Vec<SampleFacts>,
     /// The benchmarks that some version lacks, which are not compared.
     pub unmatched: Vec<Unmatched>,
+    /// What is missing of each version, and why; runs that failed too, where the others are compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingSample>,
     /// What the method found.
     pub findings: Findings,
     /// The slowdown that gates ignore; left out where any slowdown counts.
@@ -131,6 +136,7 @@ impl Answer {
             versions: pairing.versions.iter().map(|&version| version.to_owned()).collect(),
             samples: samples.collect(),
             unmatched: pairing.unmatched.clone(),
+            missing: pairing.missing.clone(),
             findings,
             noise_threshold: inquiry.noise_threshold,
             gates: Vec::new(),
@@ -202,15 +208,6 @@ fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Warning> {
         ));
     }
     warnings.extend(blocks::warnings(pairing, method));
-    if !pairing.unmatched.is_empty() {
-        let names: Vec<&str> = pairing.unmatched.iter().map(|one| one.benchmark.as_str()).collect();
-        warnings.push(Warning::new(
-            WarningCode::UnmatchedBenchmarks,
-            format!(
-                "Not every version has these benchmarks, so they are not compared: {}.",
-                names.join(", ")
-            ),
-        ));
-    }
+    warnings.extend(pairing.missing_caveats());
     warnings
 }

@@ -1,5 +1,6 @@
 //! The benchmarks that all versions have, by name.
 
+use super::missing::{MissingBenchmark, MissingCause, MissingSample, UsableSamples, nothing_compared};
 use super::suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
 use super::{Inquiry, InquiryError, Preference, Unmatched, blocked::Blocked};
 use crate::study::design::Arranged;
@@ -16,6 +17,8 @@ pub(super) struct Pairing<'a> {
     pub(super) samples: Vec<Vec<Observed<'a>>>,
     /// The benchmarks that a version lacks.
     pub(super) unmatched: Vec<Unmatched>,
+    /// What is missing of each version, and why.
+    pub(super) missing: Vec<MissingSample>,
     /// What each of the benchmarks counts.
     pub(super) weights: BenchmarkWeights,
 }
@@ -50,34 +53,39 @@ impl<'a> Pairing<'a> {
             return Err(InquiryError::TooManyValues);
         }
         let mut versions: Vec<&str> = Vec::new();
-        let mut by_name: Vec<BTreeMap<&str, &NamedSample>> = Vec::new();
+        let mut usable: Vec<UsableSamples<'_>> = Vec::new();
         for &suite in suites {
             if versions.contains(&suite.version.as_str()) {
                 return Err(InquiryError::VersionTwice { version: suite.version.clone() });
             }
             versions.push(&suite.version);
-            by_name.push(named(suite)?);
+            usable.push(UsableSamples::new(suite, named(suite)?));
         }
-        let unmatched = unmatched(suites, &by_name, inquiry.method.asked().pairs());
-        let all_have = |name: &str| by_name.iter().all(|samples| samples.contains_key(name));
+        let all_have = |name: &str| usable.iter().all(|samples| samples.by_name.contains_key(name));
         let of_baseline = suites[0].benchmarks.iter().map(|one| one.benchmark.as_str());
         let benchmarks: Vec<&str> = of_baseline.filter(|name| all_have(name)).collect();
-        if benchmarks.is_empty() && inquiry.method.compares() {
-            return Err(nothing_in_common(suites));
-        }
-        let samples = if inquiry.method.compares() {
-            let of = |(samples, version): (&BTreeMap<&str, &'a NamedSample>, &&str)| {
-                benchmarks.iter().map(|name| samples[name].observed(version)).collect()
-            };
-            by_name.iter().zip(&versions).map(of).collect::<Result<Vec<Vec<_>>, _>>()?
+        let is_without = if inquiry.method.compares() {
+            benchmarks.is_empty()
         } else {
-            let of = |&suite: &&'a super::Suite| {
-                suite.benchmarks.iter().map(|one| one.observed(&suite.version)).collect()
-            };
-            suites.iter().map(of).collect::<Result<Vec<Vec<_>>, _>>()?
+            usable.iter().any(|samples| samples.by_name.is_empty())
         };
+        if is_without {
+            return Err(nothing_compared(suites, usable));
+        }
+        let mut samples = Vec::with_capacity(suites.len());
+        for (suite, usable) in suites.iter().zip(&usable) {
+            let names: Vec<&str> = if inquiry.method.compares() {
+                benchmarks.clone()
+            } else {
+                suite.benchmarks.iter().map(|one| one.benchmark.as_str()).collect()
+            };
+            let named = names.into_iter().filter_map(|name| usable.by_name.get(name));
+            samples.push(named.map(|sample| sample.observed(&suite.version)).collect::<Result<Vec<_>, _>>()?);
+        }
         let weights = weights(inquiry, &benchmarks)?;
-        Ok(Self { versions, benchmarks, samples, unmatched, weights })
+        let unmatched = if inquiry.method.asked().pairs() { unmatched(suites, &usable) } else { Vec::new() };
+        let missing = missing(suites, usable, &unmatched);
+        Ok(Self { versions, benchmarks, samples, unmatched, missing, weights })
     }
 
     /// The candidates: their names and what they are numbered among the versions.
@@ -139,40 +147,52 @@ fn named(suite: &super::Suite) -> Result<BTreeMap<&str, &NamedSample>, InquiryEr
             return Err(InquiryError::BenchmarkTwice { version, benchmark });
         }
     }
-    if samples.is_empty() {
+    if samples.is_empty() && suite.missing.is_empty() {
         return Err(InquiryError::NoBenchmarks { version: suite.version.clone() });
     }
     Ok(samples)
 }
 
-fn unmatched(
-    suites: &[&super::Suite],
-    by_name: &[BTreeMap<&str, &NamedSample>],
-    pairs: bool,
-) -> Vec<Unmatched> {
-    if !pairs {
-        return Vec::new();
-    }
+/// The benchmarks that some version has or says to be missing, and that another has no usable sample of.
+fn unmatched(suites: &[&super::Suite], usable: &[UsableSamples<'_>]) -> Vec<Unmatched> {
     let mut seen = BTreeSet::new();
-    let names = suites.iter().flat_map(|suite| &suite.benchmarks).map(|one| one.benchmark.as_str());
     let mut unmatched = Vec::new();
-    for name in names.filter(|name| seen.insert(*name)) {
-        let lacking = suites.iter().zip(by_name).filter(|(_, samples)| !samples.contains_key(name));
-        let missing_in: Vec<String> = lacking.map(|(suite, _)| suite.version.clone()).collect();
-        if !missing_in.is_empty() {
-            unmatched.push(Unmatched { benchmark: name.to_owned(), missing_in });
+    for suite in suites {
+        let measured = suite.benchmarks.iter().map(|one| one.benchmark.as_str());
+        let missing = suite.missing.iter().map(|one| one.benchmark.as_str());
+        for name in measured.chain(missing).filter(|name| seen.insert(*name)) {
+            let versions = suites.iter().zip(usable);
+            let lacking = versions.filter(|(_, samples)| !samples.by_name.contains_key(name));
+            let missing_in: Vec<String> = lacking.map(|(suite, _)| suite.version.clone()).collect();
+            if !missing_in.is_empty() {
+                unmatched.push(Unmatched { benchmark: name.to_owned(), missing_in });
+            }
         }
     }
     unmatched
 }
 
-fn nothing_in_common(suites: &[&super::Suite]) -> InquiryError {
-    let first = |suite: &&super::Suite| {
-        let name = suite.benchmarks.first().map_or("", |one| one.benchmark.as_str());
-        format!("{} has {name:?}", suite.version)
-    };
-    let examples: Vec<String> = suites.iter().take(2).map(first).collect();
-    InquiryError::NothingInCommon { examples: examples.join(", ") }
+/// What each version says to be missing, what cannot be compared, and what only another version has.
+fn missing(
+    suites: &[&super::Suite],
+    usable: Vec<UsableSamples<'_>>,
+    unmatched: &[Unmatched],
+) -> Vec<MissingSample> {
+    let mut all = Vec::new();
+    for (suite, mut samples) in suites.iter().zip(usable) {
+        for one in unmatched {
+            if one.missing_in.contains(&suite.version) && !samples.lacks(&one.benchmark) {
+                samples.missing.push(MissingBenchmark {
+                    benchmark: one.benchmark.clone(),
+                    cause: MissingCause::Absent,
+                    message: None,
+                });
+            }
+        }
+        let version = &suite.version;
+        all.extend(samples.missing.into_iter().map(|what| MissingSample { version: version.clone(), what }));
+    }
+    all
 }
 
 /// The weights of the baseline's benchmarks as those of the matched ones.

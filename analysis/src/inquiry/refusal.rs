@@ -39,6 +39,13 @@ speedup_core::words! {
             /// The first benchmark of the first two versions.
             examples: String,
         } = "nothing_in_common",
+        /// What is missing leaves nothing to compare.
+        #[error("no benchmark has a result in every version: {listed}")]
+        NoResults {
+            listed: String,
+            /// Whether a candidate failed.
+            candidate_failed: bool,
+        } = "no_results",
         #[error("{benchmark} of {version} has no values, or a run without any")]
         NoValues { version: String, benchmark: String } = "no_values",
         /// A value that is not a number, or infinite.
@@ -152,6 +159,7 @@ speedup_core::hints! { InquiryError:
     Self::TooFewVersions { .. } => "give a second file, or one that holds several versions",
     Self::TooManyValues => "ask for fewer benchmarks at a time",
     Self::NothingInCommon { .. } => "benchmarks are matched by name",
+    Self::NoResults { .. } => "mend what failed, and measure again",
     Self::NotFinite { .. } => "leave out the runs that have no value, and say so where you publish",
     Self::NotPositive { .. } => "a speedup is a ratio of positive numbers",
     Self::OutOfRange { .. } => "give the values in another unit",

@@ -1,6 +1,6 @@
 //! Versions, and what was measured of them.
 
-use super::InquiryError;
+use super::{InquiryError, MissingBenchmark};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::{levels::LevelTree, sample::Sample};
 use std::collections::BTreeSet;
@@ -22,6 +22,9 @@ pub struct Suite {
     pub version: String,
     /// Its benchmarks, in the order in which they are to be shown.
     pub benchmarks: Vec<NamedSample>,
+    /// The benchmarks that it has no result of, or whose runs failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingBenchmark>,
 }
 
 /// The positive values of one benchmark in one version.
@@ -67,7 +70,12 @@ impl Suite {
     /// A version with one benchmark whose runs gave one value each.
     pub fn of_one(version: impl Into<String>, benchmark: impl Into<String>, values: Vec<f64>) -> Self {
         let runs = values.into_iter().map(|value| vec![value]).collect();
-        Self { version: version.into(), benchmarks: vec![NamedSample::new(benchmark, runs)] }
+        Self::new(version, vec![NamedSample::new(benchmark, runs)])
+    }
+
+    /// A version of which nothing is missing.
+    pub fn new(version: impl Into<String>, benchmarks: Vec<NamedSample>) -> Self {
+        Self { version: version.into(), benchmarks, missing: Vec::new() }
     }
 }
 

@@ -175,6 +175,7 @@ fn samples_that_hardly_vary_are_marked() {
 fn holm_over_benchmarks_is_never_more_certain() {
     let suite = |version: &str, values: [&[f64]; 3]| Suite {
         version: version.to_owned(),
+        missing: Vec::new(),
         benchmarks: values
             .iter()
             .enumerate()
@@ -204,6 +205,7 @@ fn runs_are_a_level_of_the_effect() {
         |shift: f64| (0..6).map(|run| scaled(&AFTER[..4], 1.0 + shift + 0.1 * f64::from(run))).collect();
     let suite = |version: &str, shift: f64| Suite {
         version: version.to_owned(),
+        missing: Vec::new(),
         benchmarks: vec![NamedSample::new("sort", runs(shift))],
     };
     let suites = vec![suite("a", 1.0), suite("b", 0.0)];
@@ -464,6 +466,7 @@ fn a_ratio_says_of_a_suite_what_its_report_would() {
     let times = |level: f64| -> Vec<f64> { BEFORE.iter().map(|time| level * (100.0 + time)).collect() };
     let suite = |version: &str, levels: [f64; 5]| Suite {
         version: version.to_owned(),
+        missing: Vec::new(),
         benchmarks: levels
             .iter()
             .enumerate()
@@ -565,7 +568,7 @@ fn the_typical_speedup_goes_by_errors_that_no_level_changes() {
             let factor = 1.0 + spread * f64::from(at % 3);
             NamedSample::new(format!("b{at}"), values.iter().map(|value| vec![value * factor]).collect())
         };
-        Suite { version: version.to_owned(), benchmarks: (0..8).map(named).collect() }
+        Suite::new(version, (0..8).map(named).collect())
     };
     for center in [Center::Trimmed, Center::Median, Center::Mean] {
         let found = |level: f64| {

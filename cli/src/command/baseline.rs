@@ -6,14 +6,16 @@ use anyhow::Error;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use speedup_formats::{
-    BLOCK, Hyperfine2Header, Series, WriteHyperfineError, write_go, write_hyperfine_1, write_hyperfine_2,
+    BLOCK, GO_COMMANDS, Hyperfine2Header, Imported, Series, WriteHyperfineError, write_go, write_hyperfine_1,
+    write_hyperfine_2,
 };
 
 use super::{print, print_json};
 use crate::{
     arguments::Form, arguments::FormArgument, console::Console, console::render::table::of_sheet, exit::Exit,
     exit::failure::Failure, results::draft, samples::compare::source::Reading,
-    samples::compare::source::Source, samples::named::NamedSamples, samples::named::SetName,
+    samples::compare::source::Source, samples::named::HYPERFINE, samples::named::NamedSamples,
+    samples::named::SetName, samples::named::remarks,
 };
 use speedup_report::facts::{Sheet, SheetCell, number, words};
 
@@ -137,7 +139,9 @@ fn list(kept: &NamedSamples, arguments: &ListArguments, console: &Console) -> Re
 
 fn read(kept: &NamedSamples, name: &SetName, console: &Console) -> Result<Source, Failure> {
     kept.require(name)?;
-    Source::read(Path::new(&name.as_file()), &Reading::default(), console)
+    let source = Source::read(Path::new(&name.as_file()), &Reading::default(), console)?;
+    source.tell(console);
+    Ok(source)
 }
 
 fn show(kept: &NamedSamples, arguments: &ShowArguments, console: &Console) -> Result<(), Failure> {
@@ -220,9 +224,10 @@ fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<Strin
         let hint = error.hint();
         refused(Error::new(error), hint)
     };
-    let series = read(&kept, name, console)?.imported.series;
+    let imported = read(&kept, name, console)?.imported;
+    let series = &imported.series;
     match format {
-        ExportFormat::Csv => Ok(values(&series).csv()),
+        ExportFormat::Csv => Ok(values(&imported).csv()),
         ExportFormat::Jsonl => {
             let path = kept.path(name);
             let read = std::fs::read_to_string(&path);
@@ -230,11 +235,14 @@ fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<Strin
                 Failure::usage(Error::new(error).context(format!("cannot read {}", path.display())))
             })
         }
-        ExportFormat::Go => write_go(&series).map_err(|error| {
-            let hint = error.hint();
-            refused(Error::new(error), hint)
-        }),
-        ExportFormat::Hyperfine1 => write_hyperfine_1(&series).map_err(refused_by_hyperfine),
+        ExportFormat::Go => {
+            let text = write_go(series).map_err(|error| {
+                let hint = error.hint();
+                refused(Error::new(error), hint)
+            })?;
+            Ok(if imported.are_commands { format!("{GO_COMMANDS}\n{text}") } else { text })
+        }
+        ExportFormat::Hyperfine1 => write_hyperfine_1(series).map_err(refused_by_hyperfine),
         ExportFormat::Hyperfine => {
             let header = Hyperfine2Header {
                 writer: concat!("speedup ", env!("CARGO_PKG_VERSION")),
@@ -242,38 +250,64 @@ fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<Strin
                 operating_system: None,
                 architecture: None,
             };
-            write_hyperfine_2(&series, &header).map_err(refused_by_hyperfine)
+            write_hyperfine_2(series, &header).map_err(refused_by_hyperfine)
         }
     }
 }
 
-/// One row a value, under the usual names of columns, by which `compare` and `import` read it back.
-fn values(series: &[Series]) -> Sheet {
-    let has_blocks = series.iter().any(|series| !series.runs.blocks().is_empty());
-    let mut names = vec!["benchmark", "version", "run", "metric", "unit", "value"];
-    names.extend(has_blocks.then_some(BLOCK));
-    let headings = names.into_iter().map(|name| words(name, name)).collect();
+/// One row a value and one a remark, under the usual names of columns, by which `compare` and `import` read them back.
+fn values(imported: &Imported) -> Sheet {
+    let has_blocks = imported.series.iter().any(|series| !series.runs.blocks().is_empty());
+    let remarks = remarks(&imported.failures, &imported.warnings);
+    let mut names = vec!["benchmark", "version", "run", "metric", "unit", "value", "better", "value_of"];
+    if has_blocks {
+        names.push(BLOCK);
+    }
+    if imported.are_commands {
+        names.push("tool");
+    }
+    let values = names.len();
+    if !remarks.is_empty() {
+        names.extend(["remark", "count", "runs", "message"]);
+    }
+    let optional = |text: Option<String>| text.map_or(SheetCell::Absent, SheetCell::text);
     let mut rows = Vec::new();
-    for series in series {
-        let of = &series.name;
+    for series in &imported.series {
+        let version = series.name.version.as_ref().map(ToString::to_string);
         for (run, values) in series.runs.iter().enumerate() {
-            let block =
-                || series.runs.blocks().get(run)?.as_ref().map(|block| SheetCell::text(block.to_string()));
-            rows.extend(values.iter().map(|value| {
+            for value in values {
                 let mut row = vec![
-                    SheetCell::text(of.benchmark.to_string()),
-                    of.version
-                        .as_ref()
-                        .map_or(SheetCell::Absent, |version| SheetCell::text(version.to_string())),
+                    SheetCell::text(series.name.benchmark.to_string()),
+                    optional(version.clone()),
                     SheetCell::Count(run as u64),
-                    SheetCell::text(of.metric.to_string()),
+                    SheetCell::text(series.name.metric.to_string()),
                     SheetCell::text(series.unit.to_string()),
                     SheetCell::Number(*value),
+                    optional(series.better.map(|better| better.as_str().to_owned())),
+                    optional(series.value_of.map(|value_of| value_of.as_str().to_owned())),
                 ];
-                row.extend(has_blocks.then(|| block().unwrap_or_default()));
-                row
-            }));
+                if has_blocks {
+                    let block = series.runs.blocks().get(run).cloned().flatten();
+                    row.push(optional(block.map(|block| block.to_string())));
+                }
+                if imported.are_commands {
+                    row.push(SheetCell::text(HYPERFINE));
+                }
+                row.resize(names.len(), SheetCell::Absent);
+                rows.push(row);
+            }
         }
     }
+    for remark in remarks {
+        let mut row = vec![optional(remark.benchmark), optional(remark.version)];
+        row.resize(values, SheetCell::Absent);
+        row.push(SheetCell::text(remark.remark));
+        row.extend(
+            [remark.count, remark.runs].map(|count| count.map_or(SheetCell::Absent, SheetCell::Count)),
+        );
+        row.push(optional(remark.message));
+        rows.push(row);
+    }
+    let headings = names.into_iter().map(|name| words(name, name)).collect();
     Sheet { headings, rows }
 }

@@ -465,7 +465,7 @@ fn show_and_keep(
     // Half of what was planned is no baseline.
     if let Some(name) = arguments.save_baseline.as_ref().filter(|_| !exit.is_by_signal()) {
         let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
-        NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
+        NamedSamples::open()?.save(name, &Samples { series, are_commands: true, remarks: Vec::new() })?;
     }
     Ok(())
 }

@@ -16,14 +16,15 @@ use crate::exit::gate::{Gate, GateArguments, conclusions};
 use crate::plan::source::drawn_seed;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
-use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
+use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetName};
 use anyhow::anyhow;
 use clap::{Args, Parser};
 use serde::Serialize;
+use speedup_analysis::conclusion::{Spelled as _, Warning, WarningCode};
 use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preference};
 use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::seed::Seed};
-use speedup_formats::{Name, Runs, Series, SeriesName};
+use speedup_formats::{Better, Name, Runs, Series, SeriesName, SeriesUnit, ValueOf};
 use speedup_report::{answer, answer::Subject, html, junit, junit::JunitSubject, latex};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     /// All randomness comes from here; drawn, and printed, when absent
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Larger values are better, as for rates and scores
+    /// Larger values are better, where neither the files nor the unit tells, as for scores
     #[arg(long)]
     higher_is_better: bool,
     /// The weight of each benchmark in overall numbers: equal, fraction (its share of the baseline's time), or one weight
@@ -95,6 +96,9 @@ struct Printed<'a> {
     metric: &'a str,
     /// Empty for numbers alone.
     unit: String,
+    /// What one value stands for; absent where nothing tells, or where versions differ in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_of: Option<ValueOf>,
     files: Vec<&'a str>,
 }
 
@@ -133,25 +137,27 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
     };
     let noise_threshold = noise_of(&arguments.gate, gate, &method)?;
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
+    sources.iter().for_each(|source| source.tell_grouping(console));
     let mut versions = arguments.versions(&mut sources, console)?;
     if let Some(name) = &arguments.save_baseline {
         keep(name, &versions, arguments.method.control(), &sources)?;
     }
-    let better = if arguments.higher_is_better { Preference::Higher } else { Preference::Lower };
     let inquiry = Inquiry {
         suites: std::mem::take(&mut versions.suites),
         method,
         confidence: arguments.confidence.map(ConfidenceLevel::get),
         noise_threshold,
-        better,
+        better: arguments.preference(&versions)?,
         weights: arguments.weights.clone(),
         selection: arguments.selection(),
         seed: arguments.seed.map_or_else(drawn_seed, Seed),
     };
     tell_of_long_fits(&inquiry, console);
-    let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
+    let mut answer = inquiry.answer().map_err(|error| refused(&error, &inquiry, arguments.gate))?;
+    answer.caveats.extend(caveats_of_files(&sources, &versions));
     let unit = versions.unit.to_string();
-    let subject = Subject { metric: &versions.metric, unit: &unit };
+    let per = versions.value_of().map_or("", ValueOf::per);
+    let subject = Subject { metric: &versions.metric, unit: &unit, per };
     let text = match form {
         AnswerForm::Usual(SummaryForm::Table) => {
             answer::text(&answer, subject, |sheet| of_sheet(sheet, console.out))
@@ -238,9 +244,38 @@ fn text_of_long_fits(sizes: &[usize], resamples: usize) -> Option<String> {
     ))
 }
 
-fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
-    Failure::usage(anyhow!(with_causes(error)).context(format!("cannot answer by {}", inquiry.method.name())))
-        .hint_if(error.hint())
+/// A refusal; where the candidate failed, so that nothing can be compared, a gate fails as it does for one benchmark that failed.
+fn refused(error: &InquiryError, inquiry: &Inquiry, gate: GateArguments) -> Failure {
+    let context = format!("cannot answer by {}", inquiry.method.name());
+    let mut failure = Failure::usage(anyhow!(with_causes(error)).context(context)).hint_if(error.hint());
+    if let InquiryError::NoResults { candidate_failed, .. } = error {
+        failure.exit = gate.exit_of_no_results(*candidate_failed).unwrap_or(failure.exit);
+    }
+    failure
+}
+
+/// What the files are warned of, and values that stand for unlike things.
+fn caveats_of_files(sources: &[Source], versions: &Versions) -> Vec<Warning> {
+    let mut caveats = Vec::new();
+    for source in sources {
+        for warning in &source.imported.warnings {
+            let code = WarningCode::ALL.into_iter().find(|code| code.name() == warning.code.as_str());
+            if let Some(code) = code {
+                caveats.push(Warning::new(code, format!("{}: {warning}.", source.name)));
+            }
+        }
+    }
+    let known = versions.values_of.iter().filter_map(|(version, value_of)| Some((version, (*value_of)?)));
+    let known: Vec<(&String, ValueOf)> = known.collect();
+    if known.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+        let told = known.iter().map(|(version, value_of)| format!("{version} has {}", value_of.plural()));
+        let sentence = format!(
+            "The versions have values of unlike kinds, which differ in spread and may differ in what they measure: {}.",
+            told.collect::<Vec<_>>().join(", ")
+        );
+        caveats.push(Warning::new(WarningCode::UnlikeValues, sentence));
+    }
+    caveats
 }
 
 impl Arguments {
@@ -255,10 +290,29 @@ impl Arguments {
         let kept = NamedSamples::open()?;
         match asked.parse::<SetName>() {
             Ok(name) if kept.has(&name) => {
-                sources.insert(0, Source::saved(&name, console)?);
+                let baseline = Source::saved(&name)?;
+                baseline.tell_grouping(console);
+                sources.insert(0, baseline);
                 Versions::new(sources, metric, None).map_err(refused)
             }
             Ok(_) | Err(_) => Err(refused(VersionsError::NoBaseline { asked, versions })),
+        }
+    }
+
+    /// Which values are the better ones: as the files tell, or else the flag.
+    fn preference(&self, versions: &Versions) -> Result<Preference, Failure> {
+        match (versions.better, self.higher_is_better) {
+            (Some(Better::Higher), _) | (None, true) => Ok(Preference::Higher),
+            (Some(Better::Lower) | None, false) => Ok(Preference::Lower),
+            (Some(Better::Lower), true) => {
+                let unit = if versions.unit == SeriesUnit::Bare {
+                    versions.metric.clone()
+                } else {
+                    format!("{} in {}", versions.metric, versions.unit)
+                };
+                Err(Failure::usage(anyhow!("of {unit} less is better, as the files say"))
+                    .hint("leave out --higher-is-better, or choose another metric with --metric"))
+            }
         }
     }
 
@@ -284,6 +338,7 @@ impl Arguments {
             answer,
             metric: &versions.metric,
             unit: versions.unit.to_string(),
+            value_of: versions.value_of(),
             files: sources.iter().map(|source| source.name.as_str()).collect(),
         }
     }
@@ -311,11 +366,17 @@ fn keep(
     for sample in &candidate.benchmarks {
         let name = SeriesName::wall(named(&sample.benchmark)?).with_metric(named(&versions.metric)?);
         let runs = Runs::new(&sample.runs).map_err(Failure::usage)?;
-        series.push(Series { name, unit: versions.unit.clone(), runs });
+        let read = Series::new(name, versions.unit.clone(), runs);
+        let value_of = versions.value_of_version(&candidate.version);
+        series.push(Series { better: versions.better.or(read.better), value_of, ..read });
     }
     let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
-    let are_commands = sources.iter().all(|source| source.holds_commands);
-    NamedSamples::open()?.save(name, &Samples { series, are_commands })
+    let are_commands = sources.iter().all(|source| source.imported.are_commands);
+    let mut remarks = Vec::new();
+    for missing in &candidate.missing {
+        remarks.extend(RemarkLine::of_missing(missing));
+    }
+    NamedSamples::open()?.save(name, &Samples { series, are_commands, remarks })
 }
 
 #[cfg(test)]

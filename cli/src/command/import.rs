@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Placed, blocks, metrics, placed};
-use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
+use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName, remarks};
 
 /// Saves samples that other tools measured under a name
 ///
@@ -36,6 +36,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let sources = arguments.reading.sources(&arguments.files, console)?;
+    sources.iter().for_each(|source| source.tell(console));
     let samples = match &sources[..] {
         [only] => of_only_file(only)?,
         several => of_files(several, console)?,
@@ -64,7 +65,8 @@ fn of_only_file(source: &Source) -> Result<Samples<'_>, Failure> {
         return Err(Failure::usage(anyhow!("{} has no values", source.name))
             .hint("the tool measured nothing; look at its output"));
     }
-    Ok(Samples { series, are_commands: source.holds_commands })
+    let remarks = remarks(&source.imported.failures, &source.imported.warnings);
+    Ok(Samples { series, are_commands: source.imported.are_commands, remarks })
 }
 
 /// Each file is a version, with the metrics that all of them have.
@@ -88,5 +90,13 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
         return Err(Failure::usage(anyhow!("the files have no metric in common"))
             .hint("import each of them under its own name"));
     }
-    Ok(Samples { series, are_commands: false })
+    let mut all = Vec::new();
+    for source in sources {
+        for mut remark in remarks(&source.imported.failures, &source.imported.warnings) {
+            let version = remark.version.map(|version| format!("{} {version}", source.name));
+            remark.version = version.or_else(|| Some(source.name.clone()));
+            all.push(remark);
+        }
+    }
+    Ok(Samples { series, are_commands: false, remarks: all })
 }

@@ -76,6 +76,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let (hosts, files): (Vec<u32>, Vec<PathBuf>) = points.into_iter().unzip();
     ScalingCurve::check(&hosts).map_err(Failure::refused)?;
     let sources = arguments.reading.sources(&files, console)?;
+    sources.iter().for_each(|source| source.tell(console));
     let versions = Versions::new(&sources, arguments.metric.as_deref(), None).map_err(|error| {
         Failure::refused(error).context("cannot take the files as times on numbers of hosts")
     })?;
@@ -91,7 +92,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let report = ScalingReport::of(&versions.metric, law, &measured, arguments.confidence)
         .ok_or_else(|| Failure::refused(ScalingError::TooFewPoints { points: hosts.len() }))?;
     let unit = versions.unit.to_string();
-    let subject = Subject { metric: &versions.metric, unit: &unit };
+    let subject = Subject { metric: &versions.metric, unit: &unit, per: "" };
     let document = || Document::of_scaling(&report, arguments.confidence.get(), subject);
     match arguments.format {
         ScalingForm::Json => print_json(console, &report)?,

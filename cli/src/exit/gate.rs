@@ -88,6 +88,17 @@ impl GateArguments {
         Ok(Some(Gate { fails_on_regression, requires_conclusive, noise, annotated: annotate }))
     }
 
+    /// The exit code where nothing can be compared, as all that could be is missing.
+    pub(crate) fn exit_of_no_results(self, candidate_failed: bool) -> Option<Exit> {
+        if self.fail_on_regression && candidate_failed {
+            Some(Exit::Failed)
+        } else if self.require_conclusive {
+            Some(Exit::Inconclusive)
+        } else {
+            None
+        }
+    }
+
     fn noise(self) -> Result<Threshold, Failure> {
         Threshold::new(self.noise_threshold.unwrap_or(0.0)).map_err(Failure::refused)
     }
@@ -166,7 +177,9 @@ impl Gate {
         }
         if self.fails_on_regression && !regressions.is_empty() {
             exit = Exit::Failed;
-            tell(&format!("--fail-on-regression: slower{}", self.beyond()), &regressions, console);
+            let has_failed = regressions.iter().any(|one| one.failure.is_some());
+            let what = if has_failed { "failed or slower" } else { "slower" };
+            tell(&format!("--fail-on-regression: {what}{}", self.beyond()), &regressions, console);
         }
         self.annotate(&regressions, &undecided, console);
         exit

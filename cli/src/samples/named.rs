@@ -6,8 +6,9 @@
 use std::{fmt, fs, io, io::ErrorKind, path::Path, path::PathBuf, str::FromStr};
 
 use anyhow::{Context as _, Error, anyhow};
-use serde::{Deserialize, Serialize};
-use speedup_formats::Series;
+use serde::Serialize;
+use speedup_analysis::inquiry::{MissingBenchmark, MissingCause};
+use speedup_formats::{Better, ImportWarning, MissingKind, MissingResult, Series, ValueOf};
 
 use crate::{connection::directories, exit::failure::Failure, results::draft};
 
@@ -20,7 +21,7 @@ const MOST_NAME_CHARS: usize = 64;
 /// Sets that are listed: more than anybody keeps, and a directory of anything else is not read for ever.
 const MOST_LISTED: usize = 10_000;
 /// What the lines of a set are marked with whose benchmarks are commands, of which one file holds versions.
-const HYPERFINE: &str = "hyperfine";
+pub(crate) const HYPERFINE: &str = "hyperfine";
 
 /// What a set is called: a name that is a file's everywhere, and no path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -83,14 +84,83 @@ struct Line<'a> {
     unit: String,
     value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    better: Option<Better>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_of: Option<ValueOf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'static str>,
 }
 
-/// What only we look for in a line.
-#[derive(Debug, Default, Deserialize)]
-struct Mark {
-    #[serde(default)]
-    tool: Option<String>,
+/// What is known of a set beside its values: a benchmark without a result, or a warning of the file it is from.
+#[derive(Debug, Serialize)]
+pub(crate) struct RemarkLine {
+    pub(crate) remark: &'static str,
+    /// The benchmark, or what else it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) benchmark: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    /// How many runs failed, or how many values it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<u64>,
+    /// How many runs there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) runs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+}
+
+impl From<&MissingResult> for RemarkLine {
+    fn from(result: &MissingResult) -> Self {
+        let (count, runs) = match result.kind {
+            MissingKind::FailedRuns { failed, runs } => (Some(failed), Some(runs)),
+            MissingKind::Failed | MissingKind::Skipped | MissingKind::Unreadable => (None, None),
+        };
+        Self {
+            remark: result.kind.as_str(),
+            benchmark: Some(result.benchmark.as_str().to_owned()),
+            version: result.version.as_ref().map(|version| version.as_str().to_owned()),
+            count,
+            runs,
+            message: result.message.as_ref().map(|message| message.as_str().to_owned()),
+        }
+    }
+}
+
+impl RemarkLine {
+    /// The remark on a benchmark that is missing in a comparison, unless only the comparison makes it so.
+    pub(crate) fn of_missing(missing: &MissingBenchmark) -> Option<Self> {
+        let (remark, count, runs) = match missing.cause {
+            MissingCause::Failed => (MissingKind::Failed.as_str(), None, None),
+            MissingCause::Skipped => (MissingKind::Skipped.as_str(), None, None),
+            MissingCause::Unreadable => (MissingKind::Unreadable.as_str(), None, None),
+            MissingCause::FailedRuns { failed, runs } => {
+                (MissingKind::FailedRuns { failed, runs }.as_str(), Some(failed), Some(runs))
+            }
+            MissingCause::Unusable | MissingCause::Absent => return None,
+        };
+        let benchmark = Some(missing.benchmark.clone());
+        Some(Self { remark, benchmark, version: None, count, runs, message: missing.message.clone() })
+    }
+}
+
+impl From<&ImportWarning> for RemarkLine {
+    fn from(warning: &ImportWarning) -> Self {
+        Self {
+            remark: warning.code.as_str(),
+            benchmark: warning.subject.as_ref().map(|subject| subject.as_str().to_owned()),
+            version: None,
+            count: Some(warning.count),
+            runs: None,
+            message: None,
+        }
+    }
+}
+
+/// The remarks on a set: the results that are missing, and the warnings that do not only tell how runs were grouped.
+pub(crate) fn remarks(failures: &[MissingResult], warnings: &[ImportWarning]) -> Vec<RemarkLine> {
+    let warnings = warnings.iter().filter(|warning| !warning.code.is_of_grouping());
+    failures.iter().map(RemarkLine::from).chain(warnings.map(RemarkLine::from)).collect()
 }
 
 /// What is kept under a name.
@@ -99,6 +169,7 @@ pub(crate) struct Samples<'a> {
     pub(crate) series: Vec<NamedSeries<'a>>,
     /// Whether the benchmarks are hyperfine's commands, which may be versions of one thing.
     pub(crate) are_commands: bool,
+    pub(crate) remarks: Vec<RemarkLine>,
 }
 
 #[derive(Debug)]
@@ -131,6 +202,8 @@ impl Samples<'_> {
                         metric: series.name.metric.as_str(),
                         unit: series.unit.to_string(),
                         value: *value,
+                        better: series.better,
+                        value_of: series.value_of,
                         tool,
                     };
                     text += &serde_json::to_string(&line)?;
@@ -138,15 +211,12 @@ impl Samples<'_> {
                 }
             }
         }
+        for remark in &self.remarks {
+            text += &serde_json::to_string(remark)?;
+            text.push('\n');
+        }
         Ok(text)
     }
-}
-
-/// Whether the benchmarks of a set are commands: its first line says it for all.
-pub(crate) fn holds_commands(bytes: &[u8]) -> bool {
-    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let mark: Mark = serde_json::from_slice(line).unwrap_or_default();
-    mark.tool.as_deref() == Some(HYPERFINE)
 }
 
 /// The directory of all sets.
@@ -227,7 +297,7 @@ impl NamedSamples {
 mod tests {
     use std::collections::BTreeMap;
 
-    use speedup_formats::{Format, Name, Options, Runs, SeriesName, SeriesUnit, read};
+    use speedup_formats::{Format, ImportCode, Name, Options, Runs, SeriesName, SeriesUnit, read};
 
     use super::*;
 
@@ -253,28 +323,40 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_back_to_the_last_digit() {
-        let of = |metric: &str, unit: SeriesUnit, runs: Vec<Vec<f64>>| Series {
-            name: SeriesName {
+        let of = |metric: &str, unit: SeriesUnit, runs: Vec<Vec<f64>>| {
+            let name = SeriesName {
                 labels: BTreeMap::from([(name("threads"), name("2"))]),
                 ..SeriesName::wall(name("sort \"words\"")).with_metric(name(metric))
-            },
-            unit,
-            runs: Runs::new(runs).unwrap(),
+            };
+            Series::new(name, unit, Runs::new(runs).unwrap())
         };
         let wall = of("wall", SeriesUnit::Seconds, vec![vec![0.1 + 0.2, 1e-9], vec![1.0 / 3.0]]);
-        let memory = of("max_rss", SeriesUnit::Bytes, vec![vec![123_456_789.0]]);
+        let wall = Series { value_of: Some(ValueOf::Iteration), ..wall };
+        let score = of("score", SeriesUnit::Bare, vec![vec![123_456_789.0]]);
+        let score = Series { better: Some(Better::Higher), ..score };
+        let failed = MissingResult {
+            benchmark: name("copy"),
+            version: None,
+            kind: MissingKind::FailedRuns { failed: 2, runs: 3 },
+            message: Some(name("no \"space\"")),
+        };
+        let warning =
+            ImportWarning { code: ImportCode::OutliersRemoved, subject: Some(name("sort")), count: 4 };
         let samples = Samples {
-            series: vec![NamedSeries::new(None, &wall), NamedSeries::new(Some("next".to_owned()), &memory)],
+            series: vec![NamedSeries::new(None, &wall), NamedSeries::new(Some("next".to_owned()), &score)],
             are_commands: true,
+            remarks: remarks(&[failed.clone()], &[warning.clone(), ImportCode::BlocksPair.into()]),
         };
         let text = samples.text().unwrap();
-        assert!(holds_commands(text.as_bytes()));
-        assert!(!holds_commands(b"{\"value\": 1}\n{\"value\": 1, \"tool\": \"hyperfine\"}"));
         let read = read(text.as_bytes(), Format::JsonLines, &Options::default()).unwrap();
         assert_eq!(read.series[0].runs, wall.runs);
         assert_eq!(read.series[0].unit, SeriesUnit::Seconds);
         assert_eq!(read.series[0].name.benchmark.as_str(), "sort \"words\", threads 2");
         assert_eq!(read.series[1].name.version, Some(name("next")));
-        assert_eq!((&read.series[1].runs, &read.series[1].unit), (&memory.runs, &SeriesUnit::Bytes));
+        assert_eq!((&read.series[1].runs, &read.series[1].unit), (&score.runs, &SeriesUnit::Bare));
+        assert_eq!((read.series[0].better, read.series[0].value_of), (wall.better, wall.value_of));
+        assert_eq!((read.series[1].better, read.series[1].value_of), (score.better, None));
+        assert!(read.are_commands);
+        assert_eq!((read.failures, read.warnings), (vec![failed], vec![warning]));
     }
 }

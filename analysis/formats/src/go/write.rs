@@ -55,6 +55,16 @@ pub fn write_go(series: &[Series]) -> Result<String, WriteGoError> {
     let blocks = blocks(series)?;
     let runs = series.iter().map(|series| series.runs.count()).max().unwrap_or(0);
     let mut text = String::new();
+    let mut directed = BTreeSet::new();
+    for (unit, series) in blocks.iter().flat_map(|block| &block.metrics) {
+        if let Some(better) = series.better
+            && series.unit.better(&series.name.metric) != series.better
+            && directed.insert(unit)
+        {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "Unit {unit} better={}", better.as_str());
+        }
+    }
     let mut standing = Labels::new();
     for run in 0..runs {
         for block in &blocks {

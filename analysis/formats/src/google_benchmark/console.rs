@@ -1,7 +1,7 @@
 //! What Google Benchmark prints: a table of fixed columns, each line `name time unit cpu unit iterations counters…`.
 
 use super::{CPU_TIME, aggregates, shift_of};
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::imported::{ImportCode, MissingKind};
 use crate::series::{SeriesName, SeriesUnit};
 use crate::text::{column, fields, lines};
 use crate::{collection::Collection, decimal, name::Name, problem::Fault, problem::FileProblem};
@@ -32,6 +32,10 @@ pub(crate) fn read_console(text: &str) -> Result<Collection, Fault> {
             collection.machine.processors = Some(Name::beginning(processors));
         } else if let Some(entry) = width.and_then(|width| entry(content, width)) {
             table.push((line, content, entry));
+        } else if let Some(name) = width.and_then(|_| name_of_split_result(content)) {
+            let message = Some(Name::beginning(&format!("line {line}")));
+            let missed = collection.miss(Name::beginning(name), MissingKind::Unreadable, message);
+            missed.map_err(|problem| Fault::at(line, 1, problem))?;
         }
     }
     let names: Vec<&str> = table.iter().map(|(_, _, (name, _))| *name).collect();
@@ -45,7 +49,7 @@ pub(crate) fn read_console(text: &str) -> Result<Collection, Fault> {
         let what = "aggregates without their repetitions";
         return Err(Fault::of_file(FileProblem::SummaryOnly { what }));
     }
-    collection.warn(ImportWarning::Rounded).map_err(Fault::of_file)?;
+    collection.warn(ImportCode::Rounded).map_err(Fault::of_file)?;
     Ok(collection)
 }
 
@@ -60,6 +64,18 @@ fn entry(line: &str, width: usize) -> Option<(&str, &str)> {
     let name = name.trim_end();
     let is_separated = rest.starts_with(' ');
     (is_separated && !name.is_empty() && !name.starts_with("---")).then_some((name, rest))
+}
+
+/// The name before the times of a result whose line began with something that the program printed.
+fn name_of_split_result(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let times = words.windows(5).position(|of| {
+        let [time, unit, cpu, cpu_unit, iterations] = of else { return false };
+        let are_times = [time, cpu].iter().all(|number| decimal::read(number, 0).is_ok())
+            && [unit, cpu_unit].iter().all(|unit| !unit.is_empty() && shift_of(unit).is_ok());
+        are_times && iterations.bytes().all(|byte| byte.is_ascii_digit())
+    })?;
+    words.get(times.checked_sub(1)?).copied()
 }
 
 /// A line of the file, for the place of what is wrong with it.
@@ -77,11 +93,10 @@ impl Line<'_> {
 
 fn repetition(line: Line<'_>, name: &str, rest: &str, collection: &mut Collection) -> Result<(), Fault> {
     let benchmark = Name::new(name).map_err(|problem| line.fault(0, problem))?;
-    for (marker, kind) in [(FAILED, FailureKind::Failed), (SKIPPED, FailureKind::Skipped)] {
+    for (marker, kind) in [(FAILED, MissingKind::Failed), (SKIPPED, MissingKind::Skipped)] {
         if let Some(message) = rest.trim_start().strip_prefix(marker) {
             let message = Some(Name::beginning(message.trim_matches('\'')));
-            let failure = MissingResult { benchmark, kind, message };
-            return collection.fail(failure).map_err(|problem| line.fault(0, problem));
+            return collection.miss(benchmark, kind, message).map_err(|problem| line.fault(0, problem));
         }
     }
     let begin = line.content.len() - rest.len();
@@ -91,9 +106,7 @@ fn repetition(line: Line<'_>, name: &str, rest: &str, collection: &mut Collectio
         let [(at, text), (at_unit, unit)] = [(); 2].map(|()| fields.next().unwrap_or((rest.len(), "")));
         let [at, at_unit] = [at, at_unit].map(|at| begin + at);
         let shift = shift_of(unit).map_err(|problem| line.fault(at_unit, problem))?;
-        let value = decimal::read(text, shift)
-            .map_err(|problem| FileProblem::Number { text: Name::beginning(text), problem });
-        let pushed = value.and_then(|value| collection.push(&series, &SeriesUnit::Seconds, 0, value));
+        let pushed = collection.push_text(&series, &SeriesUnit::Seconds, 0, text, shift);
         pushed.map_err(|problem| line.fault(at, problem))?;
     }
     Ok(())

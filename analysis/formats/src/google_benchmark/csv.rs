@@ -1,10 +1,10 @@
 //! Google Benchmark's table: `--benchmark_format=csv`, and `--benchmark_out_format=csv`.
 
 use super::{aggregates, console::processors_of, measured_as, shift_of};
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::imported::{ImportCode, ImportWarning, MissingKind};
 use crate::problem::{Fault, FileProblem};
 use crate::table::{Header, Row, rows};
-use crate::{collection::Collection, decimal::NumberProblem, name::Name, series::SeriesName};
+use crate::{collection::Collection, name::Name, series::SeriesName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the header of each such table begins.
@@ -64,7 +64,7 @@ fn tell_of_summaries(
 ) -> Result<(), Fault> {
     let stems = aggregates.iter().filter_map(|name| name.strip_suffix("_mean"));
     for stem in stems.filter(|stem| !measured.contains(stem)) {
-        let warning = ImportWarning::SummaryOnly { benchmark: Name::beginning(stem) };
+        let warning = ImportWarning::about(ImportCode::SummaryOnly, &Name::beginning(stem));
         collection.warn(warning).map_err(Fault::of_file)?;
     }
     Ok(())
@@ -90,8 +90,8 @@ impl Columns<'_> {
         let benchmark = row.name(self.name)?;
         if self.failed(row) {
             let message = self.message.map(|message| Name::beginning(row.field(message)));
-            let failure = MissingResult { benchmark, kind: FailureKind::Failed, message };
-            return collection.fail(failure).map_err(|problem| row.fault(self.name, problem));
+            let missed = collection.miss(benchmark, MissingKind::Failed, message);
+            return missed.map_err(|problem| row.fault(self.name, problem));
         }
         let mut labels = BTreeMap::new();
         if let Some(label) = self.label.filter(|label| !row.field(*label).is_empty()) {
@@ -103,12 +103,7 @@ impl Columns<'_> {
         for (at, key) in self.measured.iter().filter(|(at, _)| !row.field(*at).is_empty()) {
             let (metric, unit, shift) = measured_as(key, shift).map_err(|problem| row.fault(*at, problem))?;
             let series = name.with_metric(metric);
-            let pushed = match row.number(*at, shift) {
-                Err(Fault {
-                    problem: FileProblem::Number { problem: NumberProblem::NotFinite, .. }, ..
-                }) => collection.leave_out(&series),
-                value => collection.push(&series, &unit, 0, value?),
-            };
+            let pushed = collection.push_text(&series, &unit, 0, row.field(*at), shift);
             pushed.map_err(|problem| row.fault(*at, problem))?;
         }
         Ok(())

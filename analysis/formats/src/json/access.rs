@@ -1,7 +1,9 @@
 //! From values to what a format means by them.
 
 use super::Json;
-use crate::{decimal, name::Name, problem::Fault, problem::FilePlace, problem::FileProblem};
+use crate::{
+    decimal, decimal::NumberProblem, name::Name, problem::Fault, problem::FilePlace, problem::FileProblem,
+};
 use std::fmt::Write;
 
 /// A value that does not fit its place in a format. Its JSON pointer is found when it is reported: on the way down nothing
@@ -66,9 +68,24 @@ impl<'a> Json<'a> {
         Name::new(word).map_err(|problem| self.misfit(problem))
     }
 
-    /// An optional fact.
-    pub(crate) fn fact(&self, field: &str) -> Fitting<'_, 'a, Option<Name>> {
+    /// The word in an optional field.
+    pub(crate) fn optional_word(&self, field: &str) -> Fitting<'_, 'a, Option<Name>> {
         self.get(field).map(Json::word).transpose()
+    }
+
+    /// What a file tells besides its values, if it can be shown: nothing of that kind refuses a file.
+    pub(crate) fn fact(&self, field: &str) -> Option<Name> {
+        self.get(field)?.word().ok()
+    }
+
+    /// Whether this is a number that is not finite, as any tool writes it: `NaN`, `"Infinity"`, or null, which writers of strict JSON
+    /// have in its place.
+    pub(crate) fn is_not_finite(&self) -> bool {
+        match self {
+            Json::NotFinite(_) | Json::Null => true,
+            Json::Text(text) => decimal::read(text, 0) == Err(NumberProblem::NotFinite),
+            Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_) => false,
+        }
     }
 
     /// A finite number times 10^`shift`.

@@ -48,8 +48,6 @@ fn plain_files_are_refused_where_a_number_is_none() {
         ("1\n2\n# three\n", line(3, 1), number("#", NotANumber)),
         ("1\n  2,5\n", line(2, 3), number("2,5", NotANumber)),
         ("1\n0x10\n", line(2, 1), number("0x10", NotANumber)),
-        ("1\nNA\n", line(2, 1), number("NA", NotFinite)),
-        ("-inf\n", line(1, 1), number("-inf", NotFinite)),
         ("1e400\n", line(1, 1), number("1e400", TooLarge)),
         ("1e-400\n", line(1, 1), number("1e-400", TooSmall)),
         ("1 2\n", line(1, 3), FileProblem::SecondNumber),
@@ -76,7 +74,6 @@ fn json_that_does_not_fit_has_a_place() {
         (r#"{"results": []}"#, FilePlace::File, "NoValues"),
         (r#"{"results": [{"command": "a"}]}"#, pointer("/results/0"), "SummaryOnly"),
         (r#"{"results": [{"command": "a", "times": [1, "2"]}]}"#, pointer("/results/0/times/1"), "Expected"),
-        (r#"{"results": [{"command": "a", "times": [1, NaN]}]}"#, pointer("/results/0/times/1"), "Number"),
         (r#"{"results": [{"command": "a", "times": [1e999]}]}"#, pointer("/results/0/times/0"), "Number"),
         (
             r#"{"results": [{"command": "a", "times": [1], "memory_usage_byte": []}]}"#,
@@ -148,7 +145,10 @@ fn names_are_bounded_and_shown_without_control_characters() {
     let text = format!(r#"{{"results": [{{"command": "{long}", "times": [1]}}]}}"#);
     let error = refusal(text.as_bytes(), Format::Hyperfine1);
     assert_eq!(error.place, pointer("/results/0/command"));
-    assert!(matches!(error.problem, FileProblem::Name(long) if long.bytes == 4097), "{error}");
+    assert!(
+        matches!(error.problem, FileProblem::Name(long) if long.bytes == bounds::MAX_NAME_BYTES + 1),
+        "{error}"
+    );
 
     let hostile = r#"{"results": [{"command": "<script>\u001b[2J\u202e\n", "times": [1]}]}"#;
     let it = read(hostile.as_bytes(), Format::Hyperfine1, &Options::default()).unwrap();
@@ -158,7 +158,7 @@ fn names_are_bounded_and_shown_without_control_characters() {
 
     for (text, format) in [
         ("{\"\\u001b[31m\": [], \"\\u001b[31m\": 1}", Format::Hyperfine1),
-        ("\u{1b}[31m\n", Format::Plain),
+        ("\u{1b}]0;x\n", Format::Plain),
         ("{\u{1b}", Format::Hyperfine1),
     ] {
         let said = refusal(text.as_bytes(), format).to_string();
@@ -254,21 +254,21 @@ fn blocks_that_versions_share_stay_with_the_runs() {
     let (runs, blocks, told) = of("version,block,value\na,1,10\nb,1,8\na,2,12\nb,2,9\nb,,7\na,3,11\n");
     assert_eq!(runs, [[[10.0], [12.0], [11.0]], [[8.0], [9.0], [7.0]]]);
     assert_eq!(blocks, [words(&["1", "2", "3"]), words(&["1", "2", ""])]);
-    assert_eq!(told, [ImportWarning::Blocks(BlockUse::Pairs)]);
+    assert_eq!(told, [ImportCode::BlocksPair.into()]);
     let (runs, blocks, _) = of("version,block,value\na,x,1\nb,y,2\na,x,3\nb,x,1\n");
     assert_eq!(runs, [vec![vec![1.0, 3.0]], vec![vec![2.0], vec![1.0]]]);
     assert_eq!(blocks, [words(&["x"]), words(&["y", "x"])]);
     let unpaired = [
         // Of other benchmarks; of one version each; all of one block; runs that hosts connect.
-        ("benchmark,version,block,value\nsort,a,1,1\nsort,a,2,1\ngzip,b,1,2\n", BlockUse::Nothing),
-        ("version,block,value\na,1,1\na,1,2\na,2,2\nb,3,1\nb,4,2\n", BlockUse::Units),
-        ("version,block,value\na,1,1\na,1,2\nb,1,1\n", BlockUse::Nothing),
-        ("version,host,block,value\na,n1,1,1\na,n1,2,2\na,n2,3,2\nb,n1,1,3\n", BlockUse::Nothing),
+        ("benchmark,version,block,value\nsort,a,1,1\nsort,a,2,1\ngzip,b,1,2\n", ImportCode::BlocksUnused),
+        ("version,block,value\na,1,1\na,1,2\na,2,2\nb,3,1\nb,4,2\n", ImportCode::BlocksGroup),
+        ("version,block,value\na,1,1\na,1,2\nb,1,1\n", ImportCode::BlocksUnused),
+        ("version,host,block,value\na,n1,1,1\na,n1,2,2\na,n2,3,2\nb,n1,1,3\n", ImportCode::BlocksUnused),
     ];
-    for (text, block_use) in unpaired {
+    for (text, code) in unpaired {
         let (_, blocks, told) = of(text);
         assert!(blocks.iter().all(Vec::is_empty), "{text}: {blocks:?}");
-        assert_eq!(told.last(), Some(&ImportWarning::Blocks(block_use)), "{text}");
+        assert_eq!(told.last(), Some(&code.into()), "{text}");
     }
 }
 
@@ -364,4 +364,94 @@ fn contents_of_no_tool_are_not_detected() {
     for text in ["", "hello", "{}", "[1, 2]", "<html>", "a,b\n1,2\n", "\0\0\0"] {
         assert_eq!(detect(text.as_bytes()), Err(DetectError::Unknown), "{text:?}");
     }
+}
+
+#[test]
+fn one_rule_for_marks_line_ends_colors_and_numbers_that_are_not_finite() {
+    let files = [
+        (Format::Plain, "1\nVALUE\n3\n"),
+        (Format::Csv, "value\n1\nVALUE\n3\n"),
+        (Format::JsonLines, "{\"value\": 1}\n{\"value\": VALUE}\n{\"value\": 3}\n"),
+        (Format::Go, "BenchmarkA 1 1 sec/op\nBenchmarkA 1 VALUE sec/op\nBenchmarkA 1 3 sec/op\n"),
+        (Format::Hyperfine1, "{\"results\": [{\"command\": \"a\",\n \"times\": [1, VALUE, 3]}]}"),
+        (
+            Format::PytestBenchmark,
+            "{\"machine_info\": {\"cpu\": []}, \"benchmarks\": [\n{\"name\": \"a\", \"stats\": {\"data\": [1, VALUE, 3]}}]}",
+        ),
+    ];
+    for (format, text) in files {
+        for value in ["NaN", "-Infinity", "inf"] {
+            let is_json = text.contains('{');
+            let value = if is_json { format!("\"{value}\"") } else { value.to_owned() };
+            let text = text.replace("VALUE", &value).replace('\n', "\r\n");
+            let colored =
+                if is_json { text.clone() } else { text.replacen('1', "\u{1b}[1;32m1\u{1b}[0m", 1) };
+            let marked = format!("\u{feff}{colored}");
+            let it = read(marked.as_bytes(), format, &Options::default()).unwrap();
+            let values: Vec<f64> = it.series.iter().flat_map(|one| one.runs.values().to_vec()).collect();
+            assert_eq!(values, [1.0, 3.0], "{format}: {marked}");
+            let [warning] = &it.warnings[..] else { panic!("{format}: {:?}", it.warnings) };
+            assert_eq!((warning.code, warning.count), (ImportCode::NotFinite, 1), "{format}");
+        }
+    }
+}
+
+/// The results that are missing, each with its kind.
+fn missing(text: &str, format: Format) -> Vec<(String, MissingKind)> {
+    let it = read(text.as_bytes(), format, &Options::default()).unwrap();
+    it.failures.into_iter().map(|one| (one.benchmark.to_string(), one.kind)).collect()
+}
+
+#[test]
+fn go_results_whose_lines_were_split_are_joined_or_missing() {
+    let unreadable = |name: &str| (name.to_owned(), MissingKind::Unreadable);
+    let joined = "BenchmarkA-8   \thello\nworld\n   10\t 5 ns/op\nBenchmarkB-8\t 10\t 7 ns/op\nPASS\n";
+    assert_eq!(missing(joined, Format::Go), []);
+    let it = read(joined.as_bytes(), Format::Go, &Options::default()).unwrap();
+    assert_eq!(it.series.iter().map(|one| one.name.benchmark.as_str()).collect::<Vec<_>>(), ["A-8", "B-8"]);
+    for split in [
+        "BenchmarkA-8\thello\nBenchmarkB-8 10 7 ns/op\nPASS\n",
+        "BenchmarkB-8 1 7 ns/op\nBenchmarkA-8\tx\nPASS\n",
+    ] {
+        assert_eq!(missing(split, Format::Go), [unreadable("A-8")], "{split}");
+    }
+    // Names without a tab are what `-v` prints; talk is no benchmark.
+    let talk = "BenchmarkA\nBenchmarkA-8 10 5 ns/op\nBenchmarking\tall\nBenchmark\t\nPASS\n";
+    assert_eq!(missing(talk, Format::Go), []);
+    let failed =
+        "pkg: p\nBenchmarkA-8 10 5 ns/op\nBenchmarkB-8 \t--- FAIL: BenchmarkB\n--- FAIL: BenchmarkB\nFAIL\n";
+    assert_eq!(missing(failed, Format::Go), [("B-8, pkg p".to_owned(), MissingKind::Failed)]);
+}
+
+#[test]
+fn google_benchmarks_split_lines_are_missing_and_old_aggregates_no_benchmarks() {
+    let console = "Benchmark       Time             CPU   Iterations\n\
+                   --------------------------------------------------\n\
+                   BM_a          10 ns           10 ns         1000\n\
+                   said without an end of line BM_b   9 ns   9 ns   1000\n";
+    let name = ("BM_b".to_owned(), MissingKind::Unreadable);
+    assert_eq!(missing(console, Format::GoogleBenchmarkConsole), [name]);
+    let entry =
+        |name: &str| format!(r#"{{"name": "{name}", "real_time": 1, "cpu_time": 1, "time_unit": "ns"}}"#);
+    let names = ["BM_a_b", "BM_a_b", "BM_a_b_mean", "BM_a_b_median", "BM_a_b_stddev", "BM_a_b_p99", "BM_a_c"];
+    let entries: Vec<String> = names.map(entry).to_vec();
+    let text = format!(r#"{{"context": {{}}, "benchmarks": [{}]}}"#, entries.join(","));
+    let it = read(text.as_bytes(), Format::GoogleBenchmark, &Options::default()).unwrap();
+    let walls = it.series.iter().filter(|one| one.name.metric.as_str() == WALL);
+    let found: Vec<(&str, usize)> =
+        walls.map(|one| (one.name.benchmark.as_str(), one.runs.values().len())).collect();
+    assert_eq!(found, [("BM_a_b", 2), ("BM_a_c", 1)]);
+}
+
+#[test]
+fn direction_is_the_files_or_the_units() {
+    let better = |text: &str, format| {
+        let it = read(text.as_bytes(), format, &Options::default()).unwrap();
+        it.series.iter().map(|one| one.better).collect::<Vec<_>>()
+    };
+    let go = "Unit widgets better=higher\nUnit x/op better=lower\nBenchmarkA 1 5 ns/op 3 MB/s 7 req/s 2 widgets 4 x/op 1 y/op\n";
+    let [lower, higher] = [Some(Better::Lower), Some(Better::Higher)];
+    assert_eq!(better(go, Format::Go), [lower, higher, higher, higher, lower, None]);
+    let csv = "metric,unit,value,better\nwall,ms,1,\nbandwidth,GiB/s,1,\nitems_per_second,,1,\nscore,,1,higher\nscore2,,1,\n";
+    assert_eq!(better(csv, Format::Csv), [lower, higher, higher, higher, None]);
 }

@@ -67,7 +67,7 @@ fn go_series() -> impl Strategy<Value = Vec<Series>> {
                 series.insert(series_name(&described, metric), (unit.clone(), runs));
             }
         }
-        series.into_iter().map(|(name, (unit, runs))| Series { name, unit, runs }).collect()
+        series.into_iter().map(|(name, (unit, runs))| Series::new(name, unit, runs)).collect()
     })
 }
 
@@ -89,7 +89,7 @@ fn hyperfine_series(metrics: &'static [(&'static str, SeriesUnit)]) -> impl Stra
         series.retain(|name, (_, runs)| {
             *counts.entry(name.with_metric(Name::new(WALL).unwrap())).or_insert(runs.count()) == runs.count()
         });
-        series.into_iter().map(|(name, (unit, runs))| Series { name, unit, runs }).collect()
+        series.into_iter().map(|(name, (unit, runs))| Series::new(name, unit, runs)).collect()
     })
 }
 
@@ -153,7 +153,7 @@ proptest! {
         runs in runs(),
     ) {
         let described = (benchmark, version, BTreeMap::from([(key, "v".to_owned())]));
-        let series = [Series { name: series_name(&described, &metric), unit, runs }];
+        let series = [Series::new(series_name(&described, &metric), unit, runs)];
         if let Ok(text) = write_go(&series) {
             let back = read_back(&text, Format::Go);
             prop_assert_eq!(back.series.len(), 1);
@@ -168,7 +168,7 @@ proptest! {
 
 fn one(benchmark: &str, metric: &str, unit: SeriesUnit, groups: &[&[f64]]) -> Series {
     let name = series_name(&(benchmark.to_owned(), None, BTreeMap::new()), metric);
-    Series { name, unit, runs: Runs::new(groups).unwrap() }
+    Series::new(name, unit, Runs::new(groups).unwrap())
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn quantiles_that_cannot_be_meant_are_refused() {
     let runs = |values: &[f64]| values.iter().map(|value| vec![*value, *value]).collect();
     let suites = [("before", BEFORE), ("after", AFTER)].map(|(version, values)| Suite {
         version: version.to_owned(),
+        missing: Vec::new(),
         benchmarks: vec![NamedSample::new("sort", runs(&values))],
     });
     let answer = Inquiry::new(suites.to_vec(), quantiles(&[0.5])).answer().unwrap();

@@ -24,7 +24,7 @@ fn names() -> [Option<&'static str>; 10] {
 }
 
 fn suite(version: &str, sample: NamedSample) -> Suite {
-    Suite { version: version.to_owned(), benchmarks: vec![sample] }
+    Suite::new(version, vec![sample])
 }
 
 /// The second version in another order, as no order makes the pairs.

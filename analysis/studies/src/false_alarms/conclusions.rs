@@ -53,7 +53,7 @@ impl FalseAlarmStudy {
                     let times = times.in_run_order().iter().map(|time| vec![time * factor]);
                     benchmarks.push(NamedSample::new(format!("b{at}"), times.collect()));
                 }
-                Some(Suite { version: name.to_owned(), benchmarks })
+                Some(Suite::new(*name, benchmarks))
             };
             let old = version("old", runs * self.baseline_times, 1.0)?;
             let suites = vec![old, version("new", runs, 1.0 + threshold.get())?];
@@ -184,6 +184,7 @@ impl FalseAlarmStudy {
     ) -> Option<Concluded> {
         let suite = |version: &str, runs| Suite {
             version: version.to_owned(),
+            missing: Vec::new(),
             benchmarks: vec![NamedSample::new("b", runs)],
         };
         self.conclude(vec![suite("old", old), suite("new", new)], center, Threshold::NONE)

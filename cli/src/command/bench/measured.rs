@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use speedup_core::experiment::Metric;
 use speedup_core::value::id::ExperimentId;
-use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER};
+use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf};
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::experiment::{Recorded, recorded};
@@ -56,7 +56,8 @@ fn series(
             let values: Option<Vec<[f64; 1]>> =
                 runs.values().map(|run| Some([*run.metrics.get(&metric)? as f64 / scale])).collect();
             if let Some(Ok(runs)) = values.map(Runs::new) {
-                series.push(Series { name: of.with_metric(name(word)?), unit, runs });
+                let of_metric = Series::new(of.with_metric(name(word)?), unit, runs);
+                series.push(Series { value_of: Some(ValueOf::Run), ..of_metric });
             }
         }
     }

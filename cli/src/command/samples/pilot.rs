@@ -77,13 +77,17 @@ impl PilotArguments {
             values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
             ..Columns::default()
         };
-        let reading = Reading { format: self.input_format, columns };
+        let reading = Reading { format: self.input_format, columns, unit: None };
         let PilotSource { suites, is_in_seconds, share } = match self.experiment() {
             Some(selector) => block_on(self.measured(&selector))?,
             None => {
-                let sources: Result<Vec<Source>, _> =
-                    self.files.iter().map(|path| Source::read(path, &reading, console)).collect();
-                let versions = Versions::new(&sources?, self.metric.as_deref(), None);
+                let mut sources = Vec::new();
+                for path in &self.files {
+                    let source = Source::read(path, &reading, console)?;
+                    source.tell(console);
+                    sources.push(source);
+                }
+                let versions = Versions::new(&sources, self.metric.as_deref(), None);
                 let suites = versions
                     .map_err(|error| Failure::refused(error).context("cannot plan from the pilot"))?
                     .suites;
@@ -165,7 +169,7 @@ async fn source_of(
     let built_in = Metric::ALL.into_iter().find(|metric| metric.name() == asked);
     let mut suites: Vec<Suite> = Vec::new();
     for (version, named) in plan.experiment.versions.iter().enumerate().take(2) {
-        let mut suite = Suite { version: named.name.clone(), benchmarks: Vec::new() };
+        let mut suite = Suite::new(named.name.clone(), Vec::new());
         for (benchmark, named) in plan.experiment.benchmarks.iter().enumerate() {
             let mut units: BTreeMap<RunIndex, Vec<f64>> = BTreeMap::new();
             // The visits of a blocked version to one host are one observation, which is their mean.

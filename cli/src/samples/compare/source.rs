@@ -8,12 +8,12 @@ use anyhow::{Context as _, Error, anyhow};
 use clap::Args;
 use speedup_formats::bounds::MAX_FILE_BYTES;
 use speedup_formats::{
-    BLOCK, BlockUse, Columns, Format, ImportWarning, Imported, Name, Options, UNITS, detect, read,
+    BLOCK, Columns, Format, ImportCode, Imported, MissingKind, Name, Options, UNITS, detect, read,
 };
 
 use crate::console::Console;
 use crate::exit::failure::Failure;
-use crate::samples::named::{NamedSamples, SetName, holds_commands};
+use crate::samples::named::{NamedSamples, SetName};
 use crate::tracks::{self, TrackName, Tracks};
 
 /// The name of standard input on a command line.
@@ -48,6 +48,9 @@ pub(crate) struct ReadingArguments {
     /// groups the runs, else run]
     #[arg(long, value_name = "NAME")]
     run_column: Option<String>,
+    /// The unit of values that have none in their file, such as ms or B
+    #[arg(long, value_name = "UNIT")]
+    unit: Option<String>,
 }
 
 impl ReadingArguments {
@@ -61,7 +64,7 @@ impl ReadingArguments {
             units: if self.run_column.is_none() { UNITS } else { &[] },
             ..Columns::default()
         };
-        let reading = Reading { format: self.input_format, columns };
+        let reading = Reading { format: self.input_format, columns, unit: self.unit.as_deref() };
         if files.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err(Failure::usage(anyhow!("standard input is given twice"))
                 .hint("it is read once: give files, or one file that holds several versions"));
@@ -76,6 +79,8 @@ pub(crate) struct Reading<'a> {
     /// The format, if it is not to be found out.
     pub(crate) format: Option<Format>,
     pub(crate) columns: Columns<'a>,
+    /// The unit of values that have none in their file.
+    pub(crate) unit: Option<&'a str>,
 }
 
 impl Reading<'_> {
@@ -90,23 +95,19 @@ pub(crate) struct Source {
     /// Its path, or that it is standard input.
     pub(crate) name: String,
     pub(crate) imported: Imported,
-    /// Whether its benchmarks are hyperfine's commands, of which one file holds versions of one thing.
-    pub(crate) holds_commands: bool,
 }
 
 impl Source {
-    /// The file at `path`, or the samples that it names; what its reader must know is told on standard error.
+    /// The file at `path`, or the samples that it names.
     pub(crate) fn read(path: &Path, reading: &Reading<'_>, console: &Console) -> Result<Self, Failure> {
         if let Some(set) = SetName::of_path(path) {
-            return Self::saved(&set?, console);
+            return Self::saved(&set?);
         }
         if let Some(name) = path.to_str().and_then(tracks::name_in) {
             return Self::tracked(&name.map_err(|refusal| Failure::usage(anyhow!(refusal)))?);
         }
         if path.is_dir() {
-            let source = suite::read_suite(path)?;
-            source.tell(console);
-            return Ok(source);
+            return suite::read_suite(path);
         }
         let is_stdin = is_stdin(path);
         let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
@@ -130,6 +131,7 @@ impl Source {
             // criterion's folders say what the benchmark is; other files that do not are compared as one.
             benchmark: if format == Format::CriterionSample { None } else { Name::new(UNNAMED).ok() },
             columns: reading.columns.clone(),
+            unit: reading.unit,
             ..Options::default()
         };
         let imported = read(&bytes, format, &options).map_err(|error| {
@@ -139,14 +141,11 @@ impl Source {
         if reading.format.is_none() {
             console.talk(format_args!("{name}: read as {format}"));
         }
-        let holds_commands = matches!(format, Format::Hyperfine1 | Format::Hyperfine2);
-        let source = Self { name, imported, holds_commands };
-        source.tell(console);
-        Ok(source)
+        Ok(Self { name, imported })
     }
 
     /// The samples that are kept by a name. They are tables with the usual columns, whatever the files beside them are.
-    pub(crate) fn saved(name: &SetName, console: &Console) -> Result<Self, Failure> {
+    pub(crate) fn saved(name: &SetName) -> Result<Self, Failure> {
         let path = NamedSamples::open()?.require(name)?;
         let tried = || format!("cannot read the samples {name}, {}", path.display());
         let bytes = File::open(&path).and_then(bounded).with_context(tried).map_err(Failure::usage)?;
@@ -158,9 +157,7 @@ impl Source {
             );
             Failure::usage(Error::new(error).context(tried())).hint(hint)
         })?;
-        let source = Self { name: name.as_file(), imported, holds_commands: holds_commands(&bytes) };
-        source.tell(console);
-        Ok(source)
+        Ok(Self { name: name.as_file(), imported })
     }
 
     /// The runs of the reference of a track.
@@ -174,7 +171,7 @@ impl Source {
         }
         let read = read(runs.as_bytes(), Format::JsonLines, &Options::default());
         let imported = read.map_err(|error| Failure::infrastructure(Error::new(error).context(tried())))?;
-        Ok(Self { name: shown, imported, holds_commands: false })
+        Ok(Self { name: shown, imported })
     }
 
     /// Whether it has values of a metric.
@@ -182,27 +179,42 @@ impl Source {
         self.imported.series.iter().any(|series| series.name.metric.as_str() == metric)
     }
 
-    fn tell(&self, console: &Console) {
+    /// Tells on standard error how runs were grouped, by which a comparison may surprise.
+    pub(crate) fn tell_grouping(&self, console: &Console) {
         for warning in &self.imported.warnings {
-            let hint = match warning {
-                ImportWarning::Units { .. } => {
-                    "; --run-column run takes each run as one, if nothing connects them"
-                }
-                ImportWarning::Blocks(BlockUse::Pairs) => {
+            let hint = match warning.code {
+                ImportCode::Units => "; --run-column run takes each run as one, if nothing connects them",
+                ImportCode::BlocksPair => {
                     "; --run-column run takes each run as one, if blocks have nothing in common"
                 }
-                ImportWarning::Blocks(BlockUse::Units) => {
+                ImportCode::BlocksGroup => {
                     " (put versions that share blocks into one table); --run-column run takes each run as one, if nothing \
                      connects them"
                 }
-                ImportWarning::Blocks(BlockUse::Nothing) => "; versions that share blocks are in one table",
-                _ => "",
+                ImportCode::BlocksUnused => "; versions that share blocks are in one table",
+                _ => continue,
             };
             console.warn(format_args!("{}: {warning}{hint}", self.name));
         }
+    }
+
+    /// Tells on standard error all that a reader of its results has to know, where no answer does.
+    pub(crate) fn tell(&self, console: &Console) {
+        self.tell_grouping(console);
+        for warning in self.imported.warnings.iter().filter(|warning| !warning.code.is_of_grouping()) {
+            console.warn(format_args!("{}: {warning}", self.name));
+        }
         for failure in &self.imported.failures {
             let message = failure.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
-            console.warn(format_args!("{}: {} has no result{message}", self.name, failure.benchmark));
+            let what = match failure.kind {
+                MissingKind::Failed => "failed".to_owned(),
+                MissingKind::Skipped => "was skipped".to_owned(),
+                MissingKind::Unreadable => "has no result that can be read".to_owned(),
+                MissingKind::FailedRuns { failed, runs } => {
+                    format!("failed in {failed} of {runs} runs, which are left out")
+                }
+            };
+            console.warn(format_args!("{}: {} {what}{message}", self.name, failure.benchmark));
         }
     }
 }

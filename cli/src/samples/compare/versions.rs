@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_analysis::inquiry::{NamedSample, Suite};
-use speedup_formats::{Name, Series, SeriesUnit, WALL};
+use speedup_analysis::inquiry::{MissingBenchmark, MissingCause, NamedSample, Suite};
+use speedup_formats::{Better, MissingKind, MissingResult, Name, Series, SeriesUnit, ValueOf, WALL};
 use thiserror::Error;
 
 use super::source::Source;
@@ -19,6 +19,10 @@ pub(crate) struct Versions {
     pub(crate) metric: String,
     /// Its unit, by which the values of all versions are measured.
     pub(crate) unit: SeriesUnit,
+    /// Which values are the better ones, where the files tell.
+    pub(crate) better: Option<Better>,
+    /// What one value of each version stands for, where the files tell.
+    pub(crate) values_of: Vec<(String, Option<ValueOf>)>,
     /// The versions, the baseline first.
     pub(crate) suites: Vec<Suite>,
 }
@@ -36,6 +40,10 @@ pub(crate) enum VersionsError {
     NoBaseline { asked: String, versions: Vec<String> },
     #[error("{benchmark} is measured in {first} and in {second}")]
     Units { benchmark: String, first: String, second: String },
+    #[error("{benchmark} is measured in {unit} in {known} and in an unknown unit in {unknown}")]
+    UnknownUnit { benchmark: String, unit: String, known: String, unknown: String },
+    #[error("of {benchmark} less is better in one version, and more in another")]
+    Directions { benchmark: String },
     #[error("the file {0} is given twice")]
     FileTwice(String),
     #[error("{version} has the benchmark {benchmark:?} twice")]
@@ -47,6 +55,8 @@ speedup_core::hints! { VersionsError:
     Self::NoMetric { .. } | Self::MetricMissing(_) => "choose a metric that all files have",
     Self::NoBaseline { .. } => "name one of them with --baseline, or samples from `speedup baseline list`",
     Self::Units { .. } => "give all values in one unit",
+    Self::UnknownUnit { .. } => "--unit, such as --unit ms, says what the numbers without a unit are in",
+    Self::Directions { .. } => "give results that are all times, or all rates",
     Self::FileTwice(_) => "a version compared with itself shows nothing: copy the file if you mean it",
 }
 
@@ -69,7 +79,16 @@ impl Versions {
         let metric = chosen_metric(sources, metric)?;
         let placed = placed(sources, &metric)?;
         let unit = one_unit(&placed)?;
+        let better = one_direction(&placed)?;
+        let mut values_of: Vec<(String, Option<ValueOf>)> = Vec::new();
+        for one in &placed {
+            let kind = (one.version.clone(), one.series.value_of);
+            if !values_of.contains(&kind) {
+                values_of.push(kind);
+            }
+        }
         let mut suites = suites(placed)?;
+        add_missing(sources, &metric, &mut suites);
         if let Some(asked) = baseline {
             let Some(at) = suites.iter().position(|suite| suite.version == asked) else {
                 let versions = suites.into_iter().map(|suite| suite.version).collect();
@@ -77,7 +96,21 @@ impl Versions {
             };
             suites[..=at].rotate_right(1);
         }
-        Ok(Self { metric, unit, suites })
+        Ok(Self { metric, unit, better, values_of, suites })
+    }
+}
+
+impl Versions {
+    /// What one value stands for, where that is the same in all versions.
+    pub(crate) fn value_of(&self) -> Option<ValueOf> {
+        let (_, first) = self.values_of.first()?;
+        let is_same = self.values_of.iter().all(|(_, other)| other == first);
+        if is_same { *first } else { None }
+    }
+
+    /// What one value of a version stands for.
+    pub(crate) fn value_of_version(&self, version: &str) -> Option<ValueOf> {
+        self.values_of.iter().find(|(name, _)| name == version)?.1
     }
 }
 
@@ -99,12 +132,53 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
             _ => of_file(source, &own),
         });
     }
-    let single_commands = sources.len() > 1
-        && sources.iter().all(|source| source.holds_commands && of_metric(source, metric).count() == 1);
-    if single_commands {
+    if are_single_commands(sources, metric) {
         placed.iter_mut().for_each(|one| COMMAND.clone_into(&mut one.benchmark));
     }
     Ok(placed)
+}
+
+/// Whether each of several files holds one command, so that all of them are measurements of the same thing.
+fn are_single_commands(sources: &[Source], metric: &str) -> bool {
+    let has_one = |source: &Source| source.imported.are_commands && of_metric(source, metric).count() == 1;
+    sources.len() > 1 && sources.iter().all(has_one)
+}
+
+/// Adds to each version what its file says to be missing.
+fn add_missing(sources: &[Source], metric: &str, suites: &mut Vec<Suite>) {
+    let single_commands = are_single_commands(sources, metric);
+    for source in sources {
+        let is_versioned = of_metric(source, metric).any(|series| series.name.version.is_some());
+        for failure in &source.imported.failures {
+            let mut benchmark = failure.benchmark.to_string();
+            let version = match &failure.version {
+                Some(version) if sources.len() == 1 => version.to_string(),
+                Some(version) if is_versioned => format!("{} {version}", source.name),
+                None if sources.len() == 1 && source.imported.are_commands && !is_versioned => {
+                    std::mem::replace(&mut benchmark, COMMAND.to_owned())
+                }
+                Some(_) | None => source.name.clone(),
+            };
+            if single_commands {
+                COMMAND.clone_into(&mut benchmark);
+            }
+            let missing = missing_benchmark(benchmark, failure);
+            match suites.iter_mut().find(|suite| suite.version == version) {
+                Some(suite) => suite.missing.push(missing),
+                None => suites.push(Suite { missing: vec![missing], ..Suite::new(version, Vec::new()) }),
+            }
+        }
+    }
+}
+
+fn missing_benchmark(benchmark: String, failure: &MissingResult) -> MissingBenchmark {
+    let cause = match failure.kind {
+        MissingKind::Failed => MissingCause::Failed,
+        MissingKind::Skipped => MissingCause::Skipped,
+        MissingKind::Unreadable => MissingCause::Unreadable,
+        MissingKind::FailedRuns { failed, runs } => MissingCause::FailedRuns { failed, runs },
+    };
+    MissingBenchmark { benchmark, cause, message: failure.message.as_ref().map(ToString::to_string) }
 }
 
 /// The metrics of all files, in the order in which they come.
@@ -163,7 +237,7 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
         .map(|&series| {
             let (version, benchmark) = match &series.name.version {
                 Some(version) => (version.to_string(), series.name.labelled_benchmark()),
-                None if !versioned && source.holds_commands => {
+                None if !versioned && source.imported.are_commands => {
                     (series.name.labelled_benchmark(), COMMAND.to_owned())
                 }
                 None => (source.name.clone(), series.name.labelled_benchmark()),
@@ -173,19 +247,46 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
         .collect()
 }
 
+/// The unit of all values, if they have one: each benchmark is in the same unit in all versions.
 fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
-    let mut unit = SeriesUnit::Bare;
-    let mut of_benchmark: BTreeMap<&str, &SeriesUnit> = BTreeMap::new();
-    for one in placed.iter().filter(|one| one.series.unit != SeriesUnit::Bare) {
-        let known = *of_benchmark.entry(&one.benchmark).or_insert(&one.series.unit);
-        if *known != one.series.unit {
-            let (first, second) = (known.to_string(), one.series.unit.to_string());
-            return Err(VersionsError::Units { benchmark: one.benchmark.clone(), first, second });
+    let mut of_benchmark: BTreeMap<&str, &Placed<'_>> = BTreeMap::new();
+    for one in placed {
+        let known = *of_benchmark.entry(&one.benchmark).or_insert(one);
+        let (first, second) = (&known.series.unit, &one.series.unit);
+        if first == second {
+            continue;
         }
-        unit = known.clone();
+        let benchmark = one.benchmark.clone();
+        let (with_unit, without) = match (first, second) {
+            (_, SeriesUnit::Bare) => (known, one),
+            (SeriesUnit::Bare, _) => (one, known),
+            _ => {
+                let (first, second) = (first.to_string(), second.to_string());
+                return Err(VersionsError::Units { benchmark, first, second });
+            }
+        };
+        return Err(VersionsError::UnknownUnit {
+            benchmark,
+            unit: with_unit.series.unit.to_string(),
+            known: with_unit.version.clone(),
+            unknown: without.version.clone(),
+        });
     }
-    let same = of_benchmark.values().all(|of_one| **of_one == unit);
-    Ok(if same { unit } else { SeriesUnit::Bare })
+    let mut units = placed.iter().map(|one| &one.series.unit);
+    let unit = units.next().unwrap_or(&SeriesUnit::Bare);
+    Ok(if units.all(|other| other == unit) { unit.clone() } else { SeriesUnit::Bare })
+}
+
+/// Which values are the better ones: the same in all that tell.
+fn one_direction(placed: &[Placed<'_>]) -> Result<Option<Better>, VersionsError> {
+    let mut known = None;
+    for one in placed {
+        let Some(better) = one.series.better else { continue };
+        if *known.get_or_insert(better) != better {
+            return Err(VersionsError::Directions { benchmark: one.benchmark.clone() });
+        }
+    }
+    Ok(known)
 }
 
 fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {
@@ -194,7 +295,7 @@ fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {
     let mut known: BTreeSet<(usize, String)> = BTreeSet::new();
     for Placed { version, benchmark, series, blocks } in placed {
         let at = *places.entry(version.clone()).or_insert_with(|| {
-            suites.push(Suite { version: version.clone(), benchmarks: Vec::new() });
+            suites.push(Suite::new(version.clone(), Vec::new()));
             suites.len() - 1
         });
         if !known.insert((at, benchmark.clone())) {

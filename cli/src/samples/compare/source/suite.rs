@@ -34,6 +34,7 @@ pub(super) fn read_suite(directory: &Path) -> Result<Source, Failure> {
         series: Vec::new(),
         failures: Vec::new(),
         warnings: Vec::new(),
+        are_commands: false,
     };
     let mut values = 0;
     for baselines in measured(directory)?.into_values() {
@@ -53,7 +54,7 @@ pub(super) fn read_suite(directory: &Path) -> Result<Source, Failure> {
         return Err(Failure::usage(without.context(format!("cannot read {name}")))
             .hint("a directory is read where criterion wrote it, as target/criterion; of other tools give the files"));
     }
-    Ok(Source { name, imported: suite, holds_commands: false })
+    Ok(Source { name, imported: suite })
 }
 
 /// The baselines of each benchmark below a directory, by the benchmark's own directory.
