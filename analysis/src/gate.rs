@@ -149,7 +149,13 @@ impl Judgement {
         let mut judgement = Self::default();
         for conclusion in conclusions {
             match conclusion.ruling {
-                Ruling::Regression => judgement.regressions.push(conclusion),
+                Ruling::Regression => {
+                    // What failed is not known to be slower either.
+                    if conclusion.failure.is_some() {
+                        judgement.undecided.push(conclusion.clone());
+                    }
+                    judgement.regressions.push(conclusion);
+                }
                 Ruling::Undecided => judgement.undecided.push(conclusion),
                 Ruling::Sound => {}
             }

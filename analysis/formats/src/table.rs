@@ -186,7 +186,11 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     let mut numbers = RunNumbers::default();
     for (index, row) in table.enumerate() {
         let row = header.row(row)?;
-        let part = |column: Option<usize>| column.map(|column| row.name(column)).transpose();
+        // An empty field says nothing.
+        let part = |column: Option<usize>| {
+            let column = column.filter(|column| !row.field(*column).is_empty());
+            column.map(|column| row.name(column)).transpose()
+        };
         let told = |name: &str| {
             let at = header.optional(name).ok()??;
             row.name(at).ok().filter(|word| !word.as_str().is_empty())
@@ -194,10 +198,7 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
         if take_remark(told, &mut collection).map_err(|problem| row.fault(0, problem))? {
             continue;
         }
-        let of_run = match unit_of_runs {
-            Some(place) => Some(place).filter(|place| !row.field(*place).is_empty()),
-            None => run,
-        };
+        let of_run = if unit_of_runs.is_some() { unit_of_runs } else { run };
         let run_number = numbers.number(part(of_run)?, index);
         for column in &values {
             let parts = Parts {

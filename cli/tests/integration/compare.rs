@@ -5,6 +5,7 @@ mod designs;
 mod files;
 mod forms;
 mod inputs;
+mod others;
 mod refusals;
 
 use std::{fmt::Write as _, path::Path, path::PathBuf, process::Command, process::Output};

@@ -124,6 +124,9 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
     let mut placed = Vec::new();
     for source in sources {
         let own: Vec<&Series> = of_metric(source, metric).collect();
+        if own.is_empty() && !source.imported.failures.is_empty() {
+            continue;
+        }
         if own.is_empty() {
             return Err(VersionsError::MetricMissing(source.name.clone()));
         }
@@ -168,6 +171,15 @@ fn add_missing(sources: &[Source], metric: &str, suites: &mut Vec<Suite>) {
                 None => suites.push(Suite { missing: vec![missing], ..Suite::new(version, Vec::new()) }),
             }
         }
+    }
+    // A file of failures alone stands where it was given.
+    if sources.len() > 1 {
+        suites.sort_by_key(|suite| {
+            sources.iter().position(|source| {
+                let rest = suite.version.strip_prefix(&source.name);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            })
+        });
     }
 }
 
