@@ -43,6 +43,7 @@ mod performance_test;
 mod proportion;
 mod ratio;
 mod refusal;
+mod share;
 mod signed_rank;
 mod speedup_test;
 mod suite;
@@ -65,6 +66,7 @@ pub use performance_test::{PerformanceBenchmark, PerformanceFinding, Performance
 pub use proportion::AcceleratedShare;
 pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
 pub use refusal::InquiryError;
+pub use share::{FasterShare, MOST_SHARES};
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
     Adjusted, OverallFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding, SpeedupTestFinding,
@@ -118,6 +120,9 @@ pub struct Inquiry {
     /// The slowdown that gates ignore.
     #[serde(default)]
     pub noise_threshold: Threshold,
+    /// Amounts by which a candidate may be faster, such as 0.5 for a speedup of 1.5: each is answered by a [`FasterShare`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faster_by: Vec<f64>,
     /// Which values are the better.
     #[serde(default)]
     pub better: Preference,
@@ -151,6 +156,7 @@ impl Inquiry {
             method,
             confidence: None,
             noise_threshold: Threshold::NONE,
+            faster_by: Vec::new(),
             better: Preference::Lower,
             weights: equal_weights(),
             selection: chosen(),
@@ -173,7 +179,8 @@ impl Inquiry {
         let pairing = Pairing::new(self, &compared)?;
         let findings = self.method.asked().find(self, &pairing, level)?;
         let gates = self.gates(&findings, &pairing, level)?;
-        let answer = Answer { gates, ..Answer::new(self, &pairing, level, findings) };
+        let faster_shares = self.faster_shares(&gates, &pairing)?;
+        let answer = Answer { gates, faster_shares, ..Answer::new(self, &pairing, level, findings) };
         match (&self.method, control) {
             (Method::Ratio(options), Some(control)) => {
                 let control = Pairing::new(self, &[&self.suites[0], control])?;
@@ -211,16 +218,24 @@ impl Inquiry {
 
     /// The same question about candidates that are made faster by the threshold t: their times are divided by 1 + t, their rates multiplied.
     fn faster_candidates(&self) -> Self {
-        let factor = match self.better {
-            Preference::Lower => self.noise_threshold.slowest(),
-            Preference::Higher => 1.0 / self.noise_threshold.slowest(),
-        };
-        let mut faster = Self { noise_threshold: Threshold::NONE, ..self.clone() };
+        let mut faster = self.with_candidates_slower(self.noise_threshold.slowest());
+        faster.noise_threshold = Threshold::NONE;
+        faster.faster_by.clear();
         faster.suites.iter_mut().for_each(|suite| suite.missing.clear());
-        for sample in faster.suites.iter_mut().skip(1).flat_map(|suite| &mut suite.benchmarks) {
+        faster
+    }
+
+    /// The same question about candidates whose times are multiplied by a factor, or whose rates are divided by it.
+    fn with_candidates_slower(&self, factor: f64) -> Self {
+        let factor = match self.better {
+            Preference::Lower => factor,
+            Preference::Higher => 1.0 / factor,
+        };
+        let mut slower = self.clone();
+        for sample in slower.suites.iter_mut().skip(1).flat_map(|suite| &mut suite.benchmarks) {
             sample.runs.iter_mut().flatten().for_each(|value| *value *= factor);
         }
-        faster
+        slower
     }
 
     /// The versions to compare, and the one that is the control.

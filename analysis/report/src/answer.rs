@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 
 use speedup_analysis::conclusion::{Reason, Verdict, Warning, WarningCode};
 use speedup_analysis::{
-    count, inquiry::Answer, inquiry::Findings, inquiry::IntervalAnswer, inquiry::Preference, with_findings,
+    count, inquiry::Answer, inquiry::FasterShare, inquiry::Findings, inquiry::IntervalAnswer,
+    inquiry::Preference, with_findings,
 };
 
 use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
@@ -171,8 +172,28 @@ fn sentences(answer: &Answer) -> Option<String> {
     let first = answer.caveats.iter().filter(|caveat| FIRST.iter().any(|code| caveat.code == *code));
     let mut lines: Vec<String> = first.map(|caveat| caveat.sentence.clone()).collect();
     lines.extend(told(&answer.findings).sentences());
+    lines.extend(answer.faster_shares.iter().map(|share| in_words(share, answer)));
     lines.extend(answer.controls.as_ref().map(|controls| controls.sentence.clone()));
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn in_words(share: &FasterShare, answer: &Answer) -> String {
+    let FasterShare { candidate, benchmarks, shown, excluded, observed, .. } = share;
+    let baseline = answer.versions.first().map_or("", String::as_str);
+    let faster = if share.by == 0.0 {
+        "faster".to_owned()
+    } else {
+        format!("faster by at least {}", count::percent(share.by))
+    };
+    let (lower, upper) = share.band();
+    format!(
+        "{candidate} is {faster} than {baseline} on {shown} to {} of {} ({} to {}), at confidence level {}; measured so: {observed}.",
+        benchmarks - excluded,
+        count::counted(*benchmarks as u64, "benchmark"),
+        count::percent(lower),
+        count::percent(upper),
+        count::percent(answer.confidence.get()),
+    )
 }
 
 /// Caveats and reasons, each code once, as sentences.

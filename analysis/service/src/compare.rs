@@ -57,6 +57,7 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
         method,
         confidence: level(confidence)?.map(ConfidenceLevel::get),
         noise_threshold: threshold(noise_threshold)?,
+        faster_by: Vec::new(),
         better: if higher_is_better { Preference::Higher } else { Preference::Lower },
         weights: of_weights(weighting, weights)?,
         selection: selection(drawn, population)?,

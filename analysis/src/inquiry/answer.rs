@@ -2,7 +2,8 @@
 
 use super::suite::{Grouping, Observed};
 use super::{
-    Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, blocks, diagnostics, pairing::Pairing,
+    FasterShare, Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, blocks, diagnostics,
+    pairing::Pairing,
 };
 use crate::conclusion::{Reason, Warning, WarningCode};
 use crate::{gate::Conclusion, gate::GateError, study::ControlsReport};
@@ -41,6 +42,9 @@ pub struct Answer {
     /// What gates, tests of JUnit and annotations go by; empty by a method that no gate can use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Conclusion>,
+    /// On how many benchmarks each candidate is faster by the amounts that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faster_shares: Vec<FasterShare>,
     /// What it found of the control, where nothing differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controls: Option<ControlsReport>,
@@ -140,6 +144,7 @@ impl Answer {
             findings,
             noise_threshold: inquiry.noise_threshold,
             gates: Vec::new(),
+            faster_shares: Vec::new(),
             controls: None,
             caveats: remarks(pairing, method).into_iter().chain(order).collect(),
         }

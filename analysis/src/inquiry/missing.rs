@@ -169,6 +169,13 @@ fn rule_compared(
 }
 
 impl Pairing<'_> {
+    /// How many benchmarks failed in a candidate, so that nothing can be compared.
+    pub(super) fn failures(&self, candidate: &str) -> usize {
+        let of_candidate = self.missing.iter().filter(|one| one.version == candidate);
+        let failed = of_candidate.filter(|one| one.what.cause.is_failure());
+        failed.filter(|one| !self.benchmarks.contains(&one.what.benchmark.as_str())).count()
+    }
+
     /// What is missing as caveats: runs that failed, and benchmarks that are not compared.
     pub(super) fn missing_caveats(&self) -> Vec<Warning> {
         let (failed, other): (Vec<_>, Vec<_>) =

@@ -1,8 +1,8 @@
 //! Why an inquiry has no answer.
 
-use super::distribution::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
-use crate::count::counted;
+use super::{distribution::MOST_ASKED, share::MOST_SHARES};
+use crate::{count::counted, gate::GateError};
 use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
@@ -108,6 +108,12 @@ speedup_core::words! {
         /// A Δ that is no number in range.
         #[error("a difference between runs must be a number of the size of the values, not {0:?}")]
         Delta(f64) = "delta",
+        #[error("at most {MOST_SHARES} amounts of a speedup can be asked about, not {0}")]
+        TooManyShares(usize) = "too_many_shares",
+        #[error("by how much a candidate is faster must be a share from 0 to 1000000, not {0:?}")]
+        FasterBy(f64) = "faster_by",
+        #[error("no share of benchmarks is known by this method")]
+        SharesOfMethod(#[source] GateError) = "shares_of_method",
         /// A probability at which no law has a quantile.
         #[error("the probability of a quantile must be above 0 and below 1, not {0:?}")]
         Probability(f64) = "probability",
@@ -166,6 +172,9 @@ speedup_core::hints! { InquiryError:
     Self::Margin(_) => "1 % is written 0.01",
     Self::TrimOfOtherCenter(_) => "take the trimmed mean, which is the default",
     Self::Blocks { .. } => "the values of a version in one block are one run",
+    Self::TooManyShares(_) => "ask for fewer at a time",
+    Self::FasterBy(_) => "50 % faster is 0.5 or 50%",
+    Self::SharesOfMethod(error) => error.hint(),
     Self::TooManyQuantiles(_) => "more make each verdict weaker",
     Self::QuantileTwice(_) => "each is one verdict of the family",
     Self::NoControl { .. } => "a control is one of the versions in the files",

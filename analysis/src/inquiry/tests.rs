@@ -10,6 +10,7 @@ use speedup_statistics::{protocol::speedup_test::AssumptionOutcome, ratio::Bench
 
 mod endpoints;
 mod pairs;
+mod shares;
 
 const BEFORE: [f64; 12] = [2.1, 2.3, 2.2, 2.4, 2.15, 2.25, 2.35, 2.05, 2.28, 2.19, 2.31, 2.11];
 const AFTER: [f64; 12] = [1.1, 1.3, 1.2, 1.4, 1.15, 1.25, 1.35, 1.05, 1.28, 1.19, 1.31, 1.12];

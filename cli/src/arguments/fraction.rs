@@ -19,6 +19,12 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a share must be at least 0 and below 1, such as 0.01 or 1%".to_owned())
 }
 
+/// By how much something is faster, as 0.5 or 50%; also more than by its own size.
+pub(crate) fn amount(text: &str) -> Result<f64, String> {
+    let number = fraction(text).filter(|amount| (0.0..=1e6).contains(amount));
+    number.ok_or_else(|| "an amount must be at least 0, such as 0.5 or 50% for a speedup of 1.5".to_owned())
+}
+
 /// A margin that is written as 0.01 or as 1%.
 pub(crate) fn margin(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|margin| *margin > 0.0 && *margin < 1.0);

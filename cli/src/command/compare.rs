@@ -61,6 +61,9 @@ pub(crate) struct Arguments {
     /// Larger values are better, where neither the files nor the unit tells, as for scores
     #[arg(long)]
     higher_is_better: bool,
+    /// Also say on how many benchmarks a candidate is faster by at least this, such as 0, 0.5 or 50%; repeatable
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::amount)]
+    faster_by: Vec<f64>,
     /// The weight of each benchmark in overall numbers: equal, fraction (its share of the baseline's time), or one weight
     /// per benchmark of the baseline, such as 2,1,0.5
     #[arg(long, value_name = "WEIGHTS", allow_hyphen_values = true, default_value = "equal", value_parser = weights)]
@@ -147,6 +150,7 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         method,
         confidence: arguments.confidence.map(ConfidenceLevel::get),
         noise_threshold,
+        faster_by: arguments.faster_by.clone(),
         better: arguments.preference(&versions)?,
         weights: arguments.weights.clone(),
         selection: arguments.selection(),
