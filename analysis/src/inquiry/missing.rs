@@ -135,7 +135,7 @@ pub(super) fn add_missing(gates: &mut Vec<Conclusion>, pairing: &Pairing<'_>) {
             let ruling = if fails && before.is_none() { Ruling::Regression } else { Ruling::Undecided };
             let failure = after.or(before).map(ToString::to_string);
             if pairing.benchmarks.contains(&name) {
-                rule_compared(gates, candidate, name, fails.then_some(ruling), failure);
+                rule_compared(gates, candidate, name, fails.then_some(ruling), failure.as_ref());
             } else {
                 let verdict = Verdict::NotEnoughData;
                 let conclusion = Conclusion::new(candidate, Some(name), verdict, None, None);
@@ -153,14 +153,14 @@ fn rule_compared(
     candidate: &str,
     benchmark: &str,
     ruling: Option<Ruling>,
-    failure: Option<String>,
+    failure: Option<&String>,
 ) {
     for one in gates {
         let is_it = one.candidate == candidate && one.benchmark.as_deref() == Some(benchmark);
         if !is_it || one.endpoint.is_some() {
             continue;
         }
-        one.failure.clone_from(&failure);
+        one.failure = failure.cloned();
         if let Some(ruling) = ruling.filter(|_| one.ruling != Ruling::Regression) {
             one.ruling = ruling;
             one.ruling_p_value = None;

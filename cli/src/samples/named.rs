@@ -345,7 +345,10 @@ mod tests {
         let samples = Samples {
             series: vec![NamedSeries::new(None, &wall), NamedSeries::new(Some("next".to_owned()), &score)],
             are_commands: true,
-            remarks: remarks(&[failed.clone()], &[warning.clone(), ImportCode::BlocksPair.into()]),
+            remarks: remarks(
+                std::slice::from_ref(&failed),
+                &[warning.clone(), ImportCode::BlocksPair.into()],
+            ),
         };
         let text = samples.text().unwrap();
         let read = read(text.as_bytes(), Format::JsonLines, &Options::default()).unwrap();
