@@ -60,11 +60,7 @@ impl Collection {
         };
         let series = &mut self.growing[place];
         if series.unit != *unit {
-            return Err(FileProblem::UnitChanged {
-                series: Name::beginning(&name.to_string()),
-                before: Name::beginning(&series.unit.to_string()),
-                now: Name::beginning(&unit.to_string()),
-            });
+            return Err(FileProblem::unit_changed(name, &series.unit, unit));
         }
         series.values.push((run, value));
         Ok(())

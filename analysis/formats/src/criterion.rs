@@ -114,11 +114,13 @@ pub(crate) fn looks_like_old_sample(text: &str) -> bool {
 /// `raw.csv`: one row a sample.
 pub(crate) fn read_raw(text: &str) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
-    let mut table = rows(text)?;
+    let mut table = rows(text);
     let header = Header::of(&mut table)?;
     let column = |name| header.column(name);
     let (group, function, value) = (column("group")?, column("function")?, column("value")?);
-    let (total, unit) = (column("sample_measured_value")?, column("unit")?);
+    // Before 0.3 every total was in nanoseconds.
+    let unit = header.optional("unit")?;
+    let total = column(if unit.is_some() { "sample_measured_value" } else { "sample_time_nanos" })?;
     let iterations = column("iteration_count")?;
     let mut benchmarks: Vec<Measured> = Vec::new();
     for row in table {
@@ -126,7 +128,10 @@ pub(crate) fn read_raw(text: &str) -> Result<Collection, Fault> {
         let parts = [group, function, value].map(|column| row.field(column));
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let benchmark = Name::new(parts.join("/")).map_err(|problem| row.fault(group, problem))?;
-        let (unit_of, shift) = SeriesUnit::of_word(&row.name(unit)?);
+        let (unit_of, shift) = match unit {
+            Some(unit) => SeriesUnit::of_word(&row.name(unit)?),
+            None => (SeriesUnit::Seconds, NANO),
+        };
         let metric = metric_of(&unit_of);
         let name = SeriesName::wall(benchmark).with_metric(metric);
         let batch = Batch::new(row.number(iterations, 0)?, row.number(total, shift)?);
@@ -178,7 +183,7 @@ fn message_of<'j, 'a>(message: &'j Json<'a>, collection: &mut Collection) -> Res
 }
 
 /// criterion measures wall time, unless a benchmark brings a measurement of its own, of which only the unit is known.
-fn metric_of(unit: &SeriesUnit) -> Name {
+pub(crate) fn metric_of(unit: &SeriesUnit) -> Name {
     match unit {
         SeriesUnit::Seconds => Name::of(WALL),
         SeriesUnit::Bytes | SeriesUnit::BytesPerSecond | SeriesUnit::Bare => Name::of("value"),

@@ -1,6 +1,9 @@
 //! What a file is, by its contents.
 
-use crate::{criterion, format::Format, go, google_benchmark, jmh, options, plain, text};
+use crate::{
+    bounds::MAX_COLUMNS, cargo_bench, criterion, format::Format, go, google_benchmark, jmh, options::Columns,
+    options::VALUE, plain, rebench, table, table::Header, text, text_table,
+};
 
 /// How much of a file is looked at.
 const LOOKED_AT_BYTES: usize = 1 << 20;
@@ -19,8 +22,9 @@ impl DetectError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unknown => {
-                "name the format, if it is one of hyperfine, Google Benchmark, pyperf, pytest-benchmark, asv, criterion, JMH, Go \
-                    benchmark text, BenchmarkDotNet, ReBench, CSV with a header, JSON lines, or one number per line"
+                "name the format, if it is one of hyperfine, Google Benchmark, pyperf, pytest-benchmark, asv, criterion, cargo bench, \
+                    JMH, Go benchmark text, BenchmarkDotNet, ReBench, ReFrame, IOR, HPL, the NCCL tests, the OSU micro-benchmarks, \
+                    CSV with a header, JSON lines, or one number per line"
             }
             Self::Several { .. } => "give each tool's output in a file of its own, or name the format",
         }
@@ -129,45 +133,75 @@ fn outermost_keys(text: &str) -> Vec<&str> {
     keys
 }
 
+/// Headers of tables of summaries, by words that no other has together.
+pub(crate) const SUMMARIES: [(&[&str], Format); 7] = [
+    (&["benchmark", "name", "samples", "iterations"], Format::Catch2),
+    (&["Benchmark", "Mode", "Score", "Units"], Format::Jmh),
+    (&["Benchmark", "Mode", "Samples", "Score", "Unit"], Format::Jmh),
+    (&["Method", "Job", "Mean", "Error", "StdDev"], Format::BenchmarkDotNet),
+    (&["name", "mean", "median", "iqr", "rounds"], Format::PytestBenchmark),
+    (&["command", "mean", "stddev", "median"], Format::HyperfineCsv),
+    (&["command", "time_wall_clock_mean"], Format::HyperfineCsv),
+];
+
+/// Headers of tables of values.
+const TABLES: [(&[&str], Format); 3] = [
+    (&["group", "function", "sample_measured_value", "iteration_count"], Format::CriterionRaw),
+    (&["group", "function", "sample_time_nanos", "iteration_count"], Format::CriterionRaw),
+    (&["result", "job_completion_time", "name"], Format::ReFrame),
+];
+
+/// The format whose header is a line of the text: it begins with the first of its words and has all of them.
+pub(crate) fn find_header(text: &str, headers: &[(&[&str], Format)]) -> Option<Format> {
+    for line in text.lines() {
+        let line = line.trim_start_matches('"');
+        for (words, format) in headers {
+            if line.starts_with(words[0]) {
+                let found = line.split([' ', ',', ';', '\t', '|', '"']).take(MAX_COLUMNS);
+                let found: Vec<&str> = found.collect();
+                if words.iter().all(|word| found.contains(word)) {
+                    return Some(*format);
+                }
+            }
+        }
+    }
+    None
+}
+
 /// By what lines of a text look like. Two tools' outputs in one file are refused.
 fn of_lines(text: &str) -> Result<Format, DetectError> {
-    if text.starts_with("#!") || text.lines().any(|line| line.starts_with("invocation\titeration\t")) {
-        return Ok(Format::ReBench);
-    }
     let printed = [
+        (text.lines().any(rebench::begins_data), Format::ReBench),
         (text.lines().any(go::is_result), Format::Go),
         (google_benchmark::looks_like_console(text), Format::GoogleBenchmarkConsole),
         (google_benchmark::begin_of_table(text).is_some(), Format::GoogleBenchmarkCsv),
-        (text.lines().any(catch2_table), Format::Catch2),
+        (text.lines().any(cargo_bench::is_estimate), Format::CargoBench),
     ];
-    let mut printed = printed.into_iter().filter(|(looks, _)| *looks).map(|(_, format)| format);
+    let printed = printed.into_iter().filter(|(looks, _)| *looks).map(|(_, format)| format);
+    let tables = text_table::LAYOUTS.iter().filter(|layout| layout.fits(text)).map(|layout| layout.format);
+    let headers = [find_header(text, &SUMMARIES), find_header(text, &TABLES)];
+    let mut printed = printed.chain(tables).chain(headers.into_iter().flatten());
     if let Some(first) = printed.next() {
         return printed.next().map_or(Ok(first), |second| Err(DetectError::Several { first, second }));
     }
     if plain::looks_plain(text) {
         return Ok(Format::Plain);
     }
-    of_table(text).ok_or(DetectError::Unknown)
-}
-
-/// By the first line of a table.
-fn of_table(text: &str) -> Option<Format> {
-    let header: Vec<&str> = text.lines().next()?.split(',').map(|field| field.trim_matches('"')).collect();
-    if header.contains(&"sample_measured_value") {
-        Some(Format::CriterionRaw)
-    } else if header.first() == Some(&"command") && header.iter().any(|field| field.ends_with("mean")) {
-        Some(Format::HyperfineCsv)
-    } else if header.iter().any(|field| options::is_usual_column(field)) {
-        Some(Format::Csv)
-    } else if text.lines().any(go::is_failure) {
-        Some(Format::Go)
-    } else {
-        None
+    if is_our_table(text) {
+        return Ok(Format::Csv);
     }
+    if text.lines().any(go::is_failure) { Ok(Format::Go) } else { Err(DetectError::Unknown) }
 }
 
-/// Whether a line is the header of Catch2's table.
-fn catch2_table(line: &str) -> bool {
-    line.starts_with("benchmark name ")
-        && line.split_whitespace().skip(2).take(2).eq(["samples", "iterations"])
+/// Whether the header of a table has our words. One alone can be another tool's, so that there are numbers has to be seen then.
+fn is_our_table(text: &str) -> bool {
+    let mut rows = table::rows(text);
+    let Ok(header) = Header::of(&mut rows) else { return false };
+    let usual = Columns::default();
+    let mut known = 0;
+    for (_, name) in header.names() {
+        known += usize::from(name == VALUE || usual.names(name) || table::unit_in(name).is_some());
+    }
+    let Some(Ok(first)) = rows.next() else { return false };
+    known > 1 || known > 0 && first.iter().any(table::looks_like_number)
 }

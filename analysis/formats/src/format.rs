@@ -84,6 +84,18 @@ formats! {
     Go = "go", "Go benchmark text", SUMMARY;
     /// The events of `go test -json -bench`.
     GoEvents = "go-json", "events of go test -json", SUMMARY;
+    /// What `cargo bench` prints, of benchmarks of libtest, of criterion.rs or of both.
+    CargoBench = "cargo-bench", "the text of cargo bench", SUMMARY;
+    /// A performance log of ReFrame.
+    ReFrame = "reframe", "a ReFrame performance log", RUN;
+    /// What the I/O benchmark IOR prints.
+    Ior = "ior", "the text of IOR", ITERATION;
+    /// What High-Performance Linpack prints.
+    Hpl = "hpl", "the text of HPL", ITERATION;
+    /// What the NCCL tests print.
+    Nccl = "nccl-tests", "the text of the NCCL tests", SUMMARY;
+    /// What the OSU micro-benchmarks print.
+    Osu = "osu", "the text of the OSU micro-benchmarks", SUMMARY;
     /// A data file of ReBench.
     ReBench = "rebench", "a ReBench data file", ITERATION;
     /// One number a line, as the Speedup-Test's samples.
@@ -99,7 +111,7 @@ formats! {
 #[error(
     "no such format; known are hyperfine-1, hyperfine-2, google-benchmark, google-benchmark-csv, google-benchmark-console, \
          pytest-benchmark, asv, jmh, benchmark-dotnet, pyperf, criterion-sample, criterion-raw, cargo-criterion, go, go-json, \
-         rebench, plain, csv, json-lines"
+         cargo-bench, reframe, ior, hpl, nccl-tests, osu, rebench, plain, csv, json-lines"
 )]
 pub struct UnknownFormat;
 

@@ -29,6 +29,7 @@ pub mod bounds;
 
 mod asv;
 mod benchmark_dotnet;
+mod cargo_bench;
 mod collection;
 mod criterion;
 mod decimal;
@@ -48,11 +49,13 @@ mod pyperf;
 mod pytest_benchmark;
 mod read;
 mod rebench;
+mod reframe;
 mod runs;
 mod saved;
 mod series;
 mod table;
 mod text;
+mod text_table;
 
 pub use criterion::criterion_name;
 pub use decimal::NumberProblem;

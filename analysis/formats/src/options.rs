@@ -1,6 +1,6 @@
 //! What a file does not say itself.
 
-use crate::{go::GoUnits, name::Name, series::SeriesUnit};
+use crate::{go::GoUnits, name::Name, saved, series::SeriesUnit};
 
 /// What the bytes of a file do not say.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +80,13 @@ impl Default for Columns<'_> {
     }
 }
 
-/// Whether a word of a first line makes it a header.
-pub(crate) fn is_usual_column(word: &str) -> bool {
-    word == VALUE || word == BENCHMARK
+/// Columns with a meaning, whatever they hold: none of them is taken for the values unless it is named.
+const RESERVED: [&str; 8] = [BENCHMARK, "version", "run", "metric", "unit", "build", "host", BLOCK];
+
+impl Columns<'_> {
+    /// Whether a column is one of these, or reserved, and so not that of the values.
+    pub(crate) fn names(&self, column: &str) -> bool {
+        let named = [self.benchmark, self.version, self.run, self.metric, self.unit];
+        named.contains(&column) || RESERVED.contains(&column) || saved::COLUMNS.contains(&column)
+    }
 }

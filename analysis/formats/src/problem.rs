@@ -4,6 +4,7 @@ use crate::{
     bounds::MAX_COLUMNS, bounds::MAX_FILE_BYTES, bounds::MAX_JSON_NODES, bounds::MAX_LABEL_BYTES,
     bounds::MAX_LABELS, bounds::MAX_NESTING, bounds::MAX_REMARKS, bounds::MAX_SERIES, bounds::MAX_VALUES,
     decimal::NumberProblem, format::Format, name::Name, name::NameTooLong, name::write_escaped,
+    series::SeriesName, series::SeriesUnit,
 };
 use std::fmt;
 
@@ -48,13 +49,18 @@ fn values_of(format: Format) -> &'static str {
         Format::Catch2 => {
             "Catch2 writes no values: measure the program as a whole, or write each time yourself, one per line"
         }
-        Format::Jmh | Format::BenchmarkDotNet => {
-            "a test needs every value: export JSON with its measurements"
-        }
+        Format::Jmh => "a test needs every value: have JMH write JSON, with -rf json",
+        Format::BenchmarkDotNet => "a test needs every value: export JSON with its measurements",
         Format::Pyperf
         | Format::Go
         | Format::GoEvents
         | Format::ReBench
+        | Format::CargoBench
+        | Format::ReFrame
+        | Format::Ior
+        | Format::Hpl
+        | Format::Nccl
+        | Format::Osu
         | Format::Plain
         | Format::Csv
         | Format::JsonLines => "a test needs every value: give the values themselves, one per line",
@@ -146,6 +152,9 @@ pub enum FileProblem {
     /// A table without a column that is asked for, or with two of that name.
     #[error("the header has no column {column}, or several")]
     NoColumn { column: Name },
+    /// A table in which more than one column has numbers only.
+    #[error("{first} and {second} can both be the values")]
+    SeveralColumns { first: Name, second: Name },
     /// A row with more or fewer fields than the header.
     #[error("the row has {fields} fields, the header has {header}")]
     RowLength { fields: usize, header: usize },
@@ -173,6 +182,14 @@ pub enum FileProblem {
 }
 
 impl FileProblem {
+    pub(crate) fn unit_changed(series: &SeriesName, before: &SeriesUnit, now: &SeriesUnit) -> Self {
+        Self::UnitChanged {
+            series: Name::beginning(&series.to_string()),
+            before: Name::beginning(&before.to_string()),
+            now: Name::beginning(&now.to_string()),
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -185,9 +202,10 @@ impl FileProblem {
             Self::UnknownVersion { .. } => {
                 Some("export the file again with a version of the tool that is known")
             }
-            Self::NoColumn { .. } => {
-                Some("name the columns that hold the benchmark, the version, the run and the value")
-            }
+            Self::NoColumn { .. } => Some(
+                "name the columns: --column for the values, --benchmark-column, --version-column, --run-column",
+            ),
+            Self::SeveralColumns { .. } => Some("name the column of the values with --column NAME"),
             Self::SecondNumber => Some("for tables, write a header and name the columns"),
             Self::NotUtf8 => Some("save the file as UTF-8"),
             Self::Number { problem: NumberProblem::NotANumber, .. } => {

@@ -1,10 +1,10 @@
 //! One way in for all formats.
 
 use crate::{
-    asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, collection::Collection, criterion, format::Format, go,
-    google_benchmark, hyperfine, imported::Imported, jmh, options::Options, plain, problem::Fault,
-    problem::FilePlace, problem::FileProblem, problem::ReadError, pyperf, pytest_benchmark, rebench, table,
-    text,
+    asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, cargo_bench, collection::Collection, criterion, detect,
+    format::Format, go, google_benchmark, hyperfine, imported::Imported, jmh, options::Options, plain,
+    problem::Fault, problem::FilePlace, problem::FileProblem, problem::ReadError, pyperf, pytest_benchmark,
+    rebench, reframe, table, text, text_table,
 };
 
 /// Reads a file of a known format.
@@ -26,6 +26,10 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
     let text = text::without_colors(text::decode(&bytes)?);
     let text = text.as_ref();
     let summary = |what| Err(Fault::of_file(FileProblem::SummaryOnly { what }));
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    if !is_json && detect::find_header(text, &detect::SUMMARIES) == Some(format) {
+        return summary("means and spreads, or scores and errors");
+    }
     match format {
         Format::Hyperfine1 => hyperfine::read_1(text),
         Format::Hyperfine2 => hyperfine::read_2(text),
@@ -45,6 +49,9 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         Format::CargoCriterion => criterion::read_messages(text),
         Format::Go => go::read(text, options.go_units),
         Format::GoEvents => go::read_events(text, options.go_units),
+        Format::CargoBench => cargo_bench::read(text),
+        Format::ReFrame => reframe::read(text),
+        Format::Ior | Format::Hpl | Format::Nccl | Format::Osu => text_table::read(text, format),
         Format::ReBench => rebench::read(text),
         Format::Plain => plain::read(text, options),
         Format::Csv => table::read_csv(text, options),

@@ -7,7 +7,8 @@
 use crate::imported::{ImportCode, ImportWarning, MachineFacts};
 use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::{bounds::MAX_COLUMNS, collection::Collection, decimal, json::parse, name::Name, text::lines};
+use crate::table::{Header, Row, between_tabs};
+use crate::{collection::Collection, json::parse, name::Name, text::lines};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The criterion that closes a data point.
@@ -15,6 +16,9 @@ const TOTAL: &str = "total";
 
 /// What a row always has; the columns behind them describe what was run.
 const LEADING: [&str; 6] = ["invocation", "iteration", "value", "unit", "criterion", "benchmark"];
+
+/// The columns of files before ReBench 1.2, which do not name them.
+const UNNAMED: &str = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\tcores\tinputSize\tvarValue";
 
 /// ReBench's versions under comparison.
 const EXECUTOR: &str = "executor";
@@ -24,28 +28,23 @@ const RUN_ID: &str = "runId";
 
 pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     let mut reader = Reader::default();
-    let mut header: Option<Vec<&str>> = None;
+    let mut header = Header::new(between_tabs(1, UNNAMED))?;
     for (line, content) in lines(text) {
         if let Some(comment) = content.strip_prefix('#') {
             reader.comment(comment.trim_start(), line)?;
         } else if content.starts_with("invocation\t") {
-            let columns: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
-            if columns.len() > MAX_COLUMNS {
-                return Err(Fault::at(line, 1, FileProblem::TooManyColumns));
-            }
-            header = Some(columns);
+            header = Header::new(between_tabs(line, content))?;
         } else if !content.trim().is_empty() {
-            let header = header.as_deref().ok_or_else(|| {
-                Fault::at(
-                    line,
-                    1,
-                    FileProblem::Expected { expected: "the line that names the columns first" },
-                )
-            })?;
-            reader.row(content, header, line)?;
+            let row = header.row(Ok(between_tabs(line, content)))?;
+            reader.read_row(&row, &header, line)?;
         }
     }
     reader.finish()
+}
+
+/// Whether a line is one that a data file has above its rows.
+pub(crate) fn begins_data(line: &str) -> bool {
+    line.starts_with("# Execution Start: ") || line.starts_with("invocation\titeration\t")
 }
 
 #[derive(Default)]
@@ -82,20 +81,15 @@ impl Reader {
         Ok(())
     }
 
-    fn row(&mut self, content: &str, header: &[&str], line: usize) -> Result<(), Fault> {
-        let fields: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
-        if fields.len() != header.len() {
-            let problem = FileProblem::RowLength { fields: fields.len(), header: header.len() };
-            return Err(Fault::at(line, fields.len(), problem));
-        }
-        let row = Row { fields, header, line };
+    fn read_row(&mut self, row: &Row, header: &Header, line: usize) -> Result<(), Fault> {
         let [invocation, iteration, value, unit, criterion, _] = LEADING;
-        let (run, iteration) = (row.count(invocation)?, row.count(iteration)?);
-        let (unit, shift) = SeriesUnit::of_word(&row.name(unit)?);
-        let value = row.number(value, shift)?;
-        let criterion = row.name(criterion)?;
+        let run = count(row, header.column(invocation)?)?;
+        let iteration = count(row, header.column(iteration)?)?;
+        let (unit, shift) = SeriesUnit::of_word(&row.name(header.column(unit)?)?);
+        let value = row.number(header.column(value)?, shift)?;
+        let criterion = row.name(header.column(criterion)?)?;
         let closes = criterion.as_str() == TOTAL;
-        let described = row.description()?;
+        let described = describe(row, header)?;
         let metric = if closes { Name::of(WALL) } else { criterion };
         let series = described.with_metric(metric);
         self.place(described, Point { run, iteration, values: vec![(series, unit, value)] }, closes)
@@ -143,55 +137,25 @@ impl Reader {
     }
 }
 
-/// One row with the names of its fields.
-struct Row<'a> {
-    fields: Vec<&'a str>,
-    header: &'a [&'a str],
-    line: usize,
+fn count(row: &Row, column: usize) -> Result<u64, Fault> {
+    let count = row.field(column).parse();
+    count.map_err(|_| row.fault(column, FileProblem::Expected { expected: "a number counted from 1" }))
 }
 
-impl Row<'_> {
-    /// The field of a column that every file has, and its number from 1.
-    fn field(&self, column: &'static str) -> Result<(usize, &str), Fault> {
-        let at = self.header.iter().position(|name| *name == column);
-        let at = at.ok_or_else(|| Fault::at(self.line, 1, FileProblem::Missing { field: column }))?;
-        Ok((at + 1, self.fields[at]))
-    }
-
-    fn name(&self, column: &'static str) -> Result<Name, Fault> {
-        let (at, text) = self.field(column)?;
-        Name::new(text).map_err(|problem| Fault::at(self.line, at, problem))
-    }
-
-    fn number(&self, column: &'static str, shift: i32) -> Result<f64, Fault> {
-        let (at, text) = self.field(column)?;
-        decimal::read(text, shift).map_err(|problem| {
-            Fault::at(self.line, at, FileProblem::Number { text: Name::beginning(text), problem })
-        })
-    }
-
-    fn count(&self, column: &'static str) -> Result<u64, Fault> {
-        let (at, text) = self.field(column)?;
-        text.parse().map_err(|_| {
-            Fault::at(self.line, at, FileProblem::Expected { expected: "a number counted from 1" })
-        })
-    }
-
-    /// What was run: the benchmark, the executor as its version, and every other column that says something.
-    fn description(&self) -> Result<SeriesName, Fault> {
-        let mut name = SeriesName::wall(self.name(LEADING[5])?);
-        for (at, (column, text)) in self.header.iter().zip(&self.fields).enumerate() {
-            if LEADING.contains(column) || *column == RUN_ID || text.is_empty() {
-                continue;
-            }
-            let value = Name::new(*text).map_err(|problem| Fault::at(self.line, at + 1, problem))?;
-            if *column == EXECUTOR {
-                name.version = Some(value);
-            } else {
-                let key = Name::new(*column).map_err(|problem| Fault::at(self.line, at + 1, problem))?;
-                name.labels.insert(key, value);
-            }
+/// What was run: the benchmark, the executor as its version, and every other column that says something.
+fn describe(row: &Row, header: &Header) -> Result<SeriesName, Fault> {
+    let mut name = SeriesName::wall(row.name(header.column(LEADING[5])?)?);
+    for (at, column) in header.names() {
+        if LEADING.contains(&column) || column == RUN_ID || row.field(at).is_empty() {
+            continue;
         }
-        Ok(name)
+        let value = row.name(at)?;
+        if column == EXECUTOR {
+            name.version = Some(value);
+        } else {
+            let key = Name::new(column).map_err(|problem| row.fault(at, problem))?;
+            name.labels.insert(key, value);
+        }
     }
+    Ok(name)
 }

@@ -1,14 +1,17 @@
 //! Tables of values: CSV with a header, and JSON lines with the same fields.
 //!
 //! One row is one value. Columns for benchmark, version, run, metric and unit are used where they exist; rows without a run
-//! are runs of their own. Several value columns are several metrics, named as the columns.
+//! are runs of their own. Several value columns are several metrics, named as the columns. Fields are separated by commas,
+//! semicolons, tabs or bars; where it is not by commas, a comma is a decimal mark.
 
 use crate::{
-    bounds::MAX_COLUMNS, collection::Collection, decimal, imported::ImportCode, imported::ImportWarning,
-    json::Json, json::Misfit, json::parse, name::Name, options::BLOCK, options::Columns, options::Options,
-    options::VALUE, problem::Fault, problem::FileProblem, saved::take_nature, saved::take_remark,
-    series::SeriesName, series::SeriesUnit, series::WALL, text::lines,
+    bounds::MAX_COLUMNS, collection::Collection, decimal, decimal::NumberProblem, imported::ImportCode,
+    imported::ImportWarning, json::Json, json::Misfit, json::parse, name::Name, options::BLOCK,
+    options::Columns, options::Options, options::VALUE, problem::Fault, problem::FileProblem,
+    saved::take_nature, saved::take_remark, series::SeriesName, series::SeriesUnit, series::WALL,
+    text::lines,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row of a table or one line's object, as the columns name its parts.
@@ -38,34 +41,58 @@ impl RunNumbers {
 }
 
 impl Parts {
+    fn new<E>(columns: &Columns<'_>, field: impl Fn(&str) -> Result<Option<Name>, E>) -> Result<Self, E> {
+        Ok(Self {
+            benchmark: field(columns.benchmark)?,
+            version: field(columns.version)?,
+            metric: field(columns.metric)?,
+            unit: field(columns.unit)?,
+        })
+    }
+
     fn series(
         self,
         options: &Options<'_>,
         column: &str,
     ) -> Result<(SeriesName, SeriesUnit, i32), FileProblem> {
-        let (unit, shift) = options.unit_of(self.unit.as_ref());
-        let of_column = if column == VALUE { Name::of(WALL) } else { Name::new(column)? };
+        let (stem, unit) = unit_in(column).unzip();
+        let (unit, shift) = options.unit_of(self.unit.or(unit).as_ref());
+        let is_wall = unit == SeriesUnit::Seconds && stem.is_some_and(|stem| WALL_COLUMNS.contains(&stem));
+        let metric = if column == VALUE || is_wall { Name::of(WALL) } else { Name::new(column)? };
         let name = SeriesName {
             benchmark: self.benchmark.unwrap_or_else(|| options.unnamed_benchmark()),
             version: self.version,
             labels: BTreeMap::new(),
-            metric: self.metric.unwrap_or(of_column),
+            metric: self.metric.unwrap_or(metric),
         };
         Ok((name, unit, shift))
     }
+}
+
+/// What stands before the unit in the names of columns of elapsed time.
+const WALL_COLUMNS: [&str; 6] = ["", "time", "wall", "elapsed", "runtime", "duration"];
+
+/// The unit of times or bytes that ends the name of a column, as in `seconds`, `time_ms` and `wall [ns]`, and what is before it.
+pub(crate) fn unit_in(column: &str) -> Option<(&str, Name)> {
+    const BETWEEN: [char; 6] = ['_', ' ', '(', ')', '[', ']'];
+    let column = column.trim_end_matches(BETWEEN);
+    let word = column.rsplit(BETWEEN).next()?;
+    let unit = Name::new(word).ok()?;
+    let is_known = matches!(SeriesUnit::of_word(&unit).0, SeriesUnit::Seconds | SeriesUnit::Bytes);
+    is_known.then(|| (column[..column.len() - word.len()].trim_end_matches(BETWEEN), unit))
 }
 
 /// Which column says what runs have in common: the words of each column in each cell (benchmark, version and metric).
 struct Units<'a> {
     /// The columns, coarsest first.
     columns: Vec<&'a str>,
-    cells: BTreeMap<[Option<String>; 3], CellUnits>,
+    cells: BTreeMap<[Option<Name>; 3], CellUnits>,
 }
 
 #[derive(Default)]
 struct CellUnits {
     rows: usize,
-    words: Vec<BTreeSet<String>>,
+    words: Vec<BTreeSet<Name>>,
 }
 
 /// What connects the runs of a table.
@@ -78,19 +105,18 @@ struct Connected<'a> {
 }
 
 impl<'a> Units<'a> {
-    fn new(columns: Vec<&'a str>) -> Self {
-        Self { columns, cells: BTreeMap::new() }
+    fn new(columns: &Columns<'a>) -> Self {
+        Self { columns: columns.units.to_vec(), cells: BTreeMap::new() }
     }
 
     /// One more row of a cell, with its words in the columns, if it has any there.
-    fn see<'w>(&mut self, cell: [Option<String>; 3], words: impl ExactSizeIterator<Item = Option<&'w str>>) {
+    fn see(&mut self, columns: &Columns<'_>, word: impl Fn(&str) -> Option<Name>) {
+        let cell = [columns.benchmark, columns.version, columns.metric].map(&word);
         let cell = self.cells.entry(cell).or_default();
         cell.rows += 1;
-        cell.words.resize(words.len(), BTreeSet::new());
-        for (seen, word) in cell.words.iter_mut().zip(words) {
-            if let Some(word) = word.filter(|word| !seen.contains(*word)) {
-                seen.insert(word.to_owned());
-            }
+        cell.words.resize(self.columns.len(), BTreeSet::new());
+        for (seen, column) in cell.words.iter_mut().zip(&self.columns) {
+            seen.extend(word(column));
         }
     }
 
@@ -115,7 +141,7 @@ impl<'a> Units<'a> {
 
     /// Whether the column is that of blocks, and some block has runs of two versions of a benchmark.
     fn pairs(&self, column: usize) -> bool {
-        let mut seen: BTreeMap<_, BTreeSet<&String>> = BTreeMap::new();
+        let mut seen: BTreeMap<_, BTreeSet<&Name>> = BTreeMap::new();
         let mut cells = self.cells.iter();
         self.columns[column] == BLOCK
             && cells.any(|([benchmark, _, metric], cell)| {
@@ -146,27 +172,19 @@ impl Connected<'_> {
     }
 }
 
-/// What connects the runs of a comma-separated table.
+/// What connects the runs of a table.
 fn connected_in_table<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected<'a>, Fault> {
-    let mut table = rows(text)?;
+    let mut units = Units::new(columns);
+    let mut table = rows(text);
     let header = Header::of(&mut table)?;
-    let places = |names: &[&str]| -> Result<Vec<Option<usize>>, Fault> {
-        names.iter().map(|name| header.optional(name)).collect()
-    };
-    let cell = places(&[columns.benchmark, columns.version, columns.metric])?;
-    let units = places(columns.units)?.into_iter().zip(columns.units);
-    let units: Vec<(usize, &str)> = units.filter_map(|(place, name)| Some((place?, *name))).collect();
-    if units.is_empty() {
-        return Ok(Connected::default());
+    if columns.units.is_empty() {
+        return Ok(units.connected());
     }
-    let mut seen = Units::new(units.iter().map(|(_, name)| *name).collect());
     for row in table {
         let row = header.row(row)?;
-        let word = |place: usize| Some(row.field(place)).filter(|word| !word.is_empty());
-        let cell = std::array::from_fn(|at| cell[at].and_then(word).map(str::to_owned));
-        seen.see(cell, units.iter().map(|(place, _)| word(*place)));
+        units.see(columns, |name| header.word(&row, name).ok().flatten());
     }
-    Ok(seen.connected())
+    Ok(units.connected())
 }
 
 pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
@@ -174,48 +192,68 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     let columns = &options.columns;
     let connected = connected_in_table(text, columns)?;
     connected.tell(&mut collection)?;
-    let mut table = rows(text)?;
+    let mut table = rows(text);
     let header = Header::of(&mut table)?;
-    let unit_of_runs = connected.unit.map(|unit| header.column(unit)).transpose()?;
-    let values: Vec<usize> =
-        columns.values.iter().map(|name| header.column(name)).collect::<Result<_, _>>()?;
-    let [benchmark, version, run, metric, unit] =
-        [columns.benchmark, columns.version, columns.run, columns.metric, columns.unit]
-            .map(|name| header.optional(name));
-    let (benchmark, version, run, metric, unit) = (benchmark?, version?, run?, metric?, unit?);
+    let values = value_columns(text, &header, columns)?;
+    // Between fields that commas separate, numbers have points.
+    let mut mark = if separator(text) == b',' { Some('.') } else { None };
     let mut numbers = RunNumbers::default();
     for (index, row) in table.enumerate() {
         let row = header.row(row)?;
-        // An empty field says nothing.
-        let part = |column: Option<usize>| {
-            let column = column.filter(|column| !row.field(*column).is_empty());
-            column.map(|column| row.name(column)).transpose()
-        };
-        let told = |name: &str| {
-            let at = header.optional(name).ok()??;
-            row.name(at).ok().filter(|word| !word.as_str().is_empty())
-        };
+        let told = |name: &str| header.word(&row, name).ok().flatten();
         if take_remark(told, &mut collection).map_err(|problem| row.fault(0, problem))? {
             continue;
         }
-        let of_run = if unit_of_runs.is_some() { unit_of_runs } else { run };
-        let run_number = numbers.number(part(of_run)?, index);
+        let run = numbers.number(header.word(&row, connected.unit.unwrap_or(columns.run))?, index);
         for column in &values {
-            let parts = Parts {
-                benchmark: part(benchmark)?,
-                version: part(version)?,
-                metric: part(metric)?,
-                unit: part(unit)?,
-            };
-            let series = parts.series(options, &header.0[*column]);
+            let parts = Parts::new(columns, |name| header.word(&row, name))?;
+            let series = parts.series(options, header.0.field(*column));
             let (name, unit, shift) = series.map_err(|problem| row.fault(*column, problem))?;
             take_nature(told, &name, &mut collection);
-            let pushed = collection.push_text(&name, &unit, run_number, row.field(*column), shift);
+            let number = with_point(row.field(*column), &mut mark);
+            let pushed = collection.push_text(&name, &unit, run, &number, shift);
             pushed.map_err(|problem| row.fault(*column, problem))?;
         }
     }
     connected.keep_blocks(numbers, &mut collection);
     Ok(collection)
+}
+
+/// The columns of the values. Where nobody named one and none is called `value`, it is the only one that holds numbers.
+fn value_columns(text: &str, header: &Header, columns: &Columns<'_>) -> Result<Vec<usize>, Fault> {
+    if columns.values != [VALUE] || header.optional(VALUE)?.is_some() {
+        return columns.values.iter().map(|name| header.column(name)).collect();
+    }
+    let mut candidates: Vec<(usize, &str)> =
+        header.names().filter(|(_, name)| !columns.names(name)).collect();
+    let mut table = rows(text);
+    Header::of(&mut table)?;
+    for row in table {
+        let row = header.row(row)?;
+        candidates.retain(|(column, _)| looks_like_number(row.field(*column)));
+    }
+    match candidates[..] {
+        [] => Err(header.no_column(VALUE)),
+        [(column, _)] => Ok(vec![column]),
+        [(_, first), (_, second), ..] => {
+            let [first, second] = [first, second].map(Name::beginning);
+            Err(header.0.fault(0, FileProblem::SeveralColumns { first, second }))
+        }
+    }
+}
+
+pub(crate) fn looks_like_number(field: &str) -> bool {
+    decimal::read(&field.replacen(',', ".", 1), 0) != Err(NumberProblem::NotANumber)
+}
+
+/// The number with a decimal point. One with another mark than those before is given a comma, which no number has: one of the
+/// two separates thousands.
+fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Cow<'r, str> {
+    match number.chars().find(|c| matches!(c, '.' | ',')) {
+        Some(found) if *mark.get_or_insert(found) != found => number.replace(found, ",").into(),
+        Some(',') => number.replace(',', ".").into(),
+        Some(_) | None => number.into(),
+    }
 }
 
 pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
@@ -234,21 +272,15 @@ pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection
 
 /// What connects the runs of JSON lines.
 fn connected_in_lines<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected<'a>, Fault> {
+    let mut units = Units::new(columns);
     if columns.units.is_empty() {
-        return Ok(Connected::default());
+        return Ok(units.connected());
     }
-    let mut seen = Units::new(columns.units.to_vec());
     for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
         let object = parse(content, line)?;
-        let word = |field: &str| object.get(field).and_then(|value| value.word().ok());
-        let cell = [columns.benchmark, columns.version, columns.metric].map(word);
-        let words: Vec<Option<Name>> = columns.units.iter().map(|field| word(field)).collect();
-        seen.see(
-            cell.map(|name| name.map(|name| name.as_str().to_owned())),
-            words.iter().map(|name| name.as_ref().map(Name::as_str)),
-        );
+        units.see(columns, |field| object.fact(field));
     }
-    Ok(seen.connected())
+    Ok(units.connected())
 }
 
 fn read_line<'j, 'a>(
@@ -273,12 +305,7 @@ fn read_line<'j, 'a>(
         let value = object
             .get(column)
             .ok_or_else(|| object.misfit(FileProblem::NoColumn { column: Name::beginning(column) }))?;
-        let parts = Parts {
-            benchmark: object.optional_word(columns.benchmark)?,
-            version: object.optional_word(columns.version)?,
-            metric: object.optional_word(columns.metric)?,
-            unit: object.optional_word(columns.unit)?,
-        };
+        let parts = Parts::new(columns, |field| object.optional_word(field))?;
         let (name, unit, shift) = parts.series(options, column).map_err(|problem| object.misfit(problem))?;
         take_nature(told, &name, collection);
         collection.push_json(&name, &unit, run, value, shift)?;
@@ -286,48 +313,85 @@ fn read_line<'j, 'a>(
     Ok(())
 }
 
-/// The rows of a comma-separated table, the header first.
-pub(crate) fn rows(text: &str) -> Result<Rows<'_>, Fault> {
+/// What separates the fields of a table: what its header has most of, or commas.
+fn separator(text: &str) -> u8 {
+    let header =
+        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with(COMMENT)).unwrap_or_default();
+    let known = b"|\t;,".iter().copied();
+    known.max_by_key(|separator| header.bytes().filter(|byte| byte == separator).count()).unwrap_or(b',')
+}
+
+/// The rows of a table, the header first, but for comments above it.
+pub(crate) fn rows(text: &str) -> Rows<'_> {
     let reader = csv::ReaderBuilder::new()
+        .delimiter(separator(text))
         .has_headers(false)
         .flexible(true)
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    Ok(reader.into_records())
+    reader.into_records()
+}
+
+/// The fields of a line between tabs, in which quotes mean nothing.
+pub(crate) fn between_tabs(line: usize, content: &str) -> csv::StringRecord {
+    let fields: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
+    let mut record = csv::StringRecord::from(fields);
+    let mut position = csv::Position::new();
+    position.set_line(line as u64);
+    record.set_position(Some(position));
+    record
 }
 
 type Rows<'a> = csv::StringRecordsIntoIter<&'a [u8]>;
 
+/// How comments above a table begin.
+const COMMENT: char = '#';
+
 /// The names of the columns.
-pub(crate) struct Header(Vec<String>);
+pub(crate) struct Header(Row);
 
 impl Header {
-    /// The first row of a table.
-    pub(crate) fn of(table: &mut Rows<'_>) -> Result<Self, Fault> {
-        let first = table.next().ok_or_else(|| Fault::of_file(FileProblem::NoValues))?;
-        let first = first.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
-        if first.len() > MAX_COLUMNS {
-            return Err(Fault::at(1, 1, FileProblem::TooManyColumns));
+    pub(crate) fn new(record: csv::StringRecord) -> Result<Self, Fault> {
+        let row = Row { record };
+        if row.record.len() > MAX_COLUMNS {
+            return Err(row.fault(0, FileProblem::TooManyColumns));
         }
-        Ok(Self(first.iter().map(str::to_owned).collect()))
+        Ok(Self(row))
+    }
+
+    /// The first row of a table that is no comment.
+    pub(crate) fn of(table: &mut Rows<'_>) -> Result<Self, Fault> {
+        for record in table {
+            let record = record.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
+            if !record.get(0).unwrap_or_default().starts_with(COMMENT) {
+                return Self::new(record);
+            }
+        }
+        Err(Fault::of_file(FileProblem::NoValues))
     }
 
     /// All columns, each with its name.
     pub(crate) fn names(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.0.iter().map(String::as_str).enumerate()
+        self.0.record.iter().enumerate()
     }
 
     pub(crate) fn column(&self, name: &str) -> Result<usize, Fault> {
-        self.optional(name)?.ok_or_else(|| no_column(name))
+        self.optional(name)?.ok_or_else(|| self.no_column(name))
     }
 
     /// The column of this name, if there is one; two are refused.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<usize>, Fault> {
-        let mut places = self.0.iter().enumerate().filter(|(_, column)| *column == name).map(|(at, _)| at);
+        let mut places = self.names().filter(|(_, column)| *column == name).map(|(at, _)| at);
         match (places.next(), places.next()) {
-            (_, Some(_)) => Err(no_column(name)),
+            (_, Some(_)) => Err(self.no_column(name)),
             (place, None) => Ok(place),
         }
+    }
+
+    /// What a row has in the column of this name. An empty field says nothing.
+    fn word(&self, row: &Row, name: &str) -> Result<Option<Name>, Fault> {
+        let column = self.optional(name)?.filter(|column| !row.field(*column).is_empty());
+        column.map(|column| row.name(column)).transpose()
     }
 
     /// A row as long as the header.
@@ -343,17 +407,17 @@ impl Header {
     ) -> Result<Row, Fault> {
         let record = record.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
         let row = Row { record };
-        let is_shorter = row.record.len() < self.0.len();
-        if row.record.len() == self.0.len() || is_shorter && may_be_shorter(&row) {
+        let is_shorter = row.record.len() < self.0.record.len();
+        if row.record.len() == self.0.record.len() || is_shorter && may_be_shorter(&row) {
             return Ok(row);
         }
-        let problem = FileProblem::RowLength { fields: row.record.len(), header: self.0.len() };
+        let problem = FileProblem::RowLength { fields: row.record.len(), header: self.0.record.len() };
         Err(row.fault(row.record.len().saturating_sub(1), problem))
     }
-}
 
-fn no_column(name: &str) -> Fault {
-    Fault::at(1, 1, FileProblem::NoColumn { column: Name::beginning(name) })
+    fn no_column(&self, name: &str) -> Fault {
+        self.0.fault(0, FileProblem::NoColumn { column: Name::beginning(name) })
+    }
 }
 
 /// One row; the column of its faults is the number of the field.

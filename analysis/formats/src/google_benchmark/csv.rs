@@ -25,7 +25,7 @@ pub(crate) fn read_csv(text: &str) -> Result<Collection, Fault> {
     let (before, table) = begin_of_table(text).unwrap_or((0, text));
     // Empty lines in place of the others: the places of faults are those of the file.
     let lines = "\n".repeat(before) + table;
-    let mut table = rows(&lines)?;
+    let mut table = rows(&lines);
     let header = Header::of(&mut table)?;
     let column = |name| header.column(name);
     let columns = Columns {

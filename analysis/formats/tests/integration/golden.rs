@@ -96,6 +96,10 @@ fn summaries_are_refused_with_the_reason() {
         ("criterion-0.8-estimates.json", Format::CriterionEstimates),
         ("google-benchmark-1.7-aggregates.json", Format::GoogleBenchmark),
         ("pytest-benchmark-5.3-saved.json", Format::PytestBenchmark),
+        ("jmh-1.37-from-source.csv", Format::Jmh),
+        ("jmh-1.37-from-source.txt", Format::Jmh),
+        ("benchmark-dotnet-0.14-from-source.csv", Format::BenchmarkDotNet),
+        ("pytest-benchmark-5.3.csv", Format::PytestBenchmark),
         ("catch2-2.13.txt", Format::Catch2),
         ("catch2-2.13.xml", Format::Catch2),
     ] {
@@ -183,6 +187,122 @@ fn cargo_criterion_has_complete_benchmarks() {
 }
 
 #[test]
+fn criterion_before_0_3_names_its_nanoseconds_in_the_header() {
+    let it = imported("criterion-0.2-raw.csv", Format::CriterionRaw);
+    assert_eq!(names(&it), ["sums/xor/100 (wall)"]);
+    let mean = it.series[0].runs.values().iter().sum::<f64>() / it.series[0].runs.values().len() as f64;
+    assert!((mean / 29.334e-9 - 1.0).abs() < 0.01, "what criterion printed of it: {mean}");
+}
+
+#[test]
+fn cargo_bench_has_one_estimate_of_each_process() {
+    let it = imported("libtest-1.95.txt", Format::CargoBench);
+    assert_eq!(names(&it), ["sum_large (wall)", "sum_small (wall)"]);
+    assert_eq!(runs(&it, "sum_large (wall)"), [[27_299.33e-9], [54_620.19e-9]]);
+    assert_eq!((it.failures.len(), it.failures[0].kind), (1, MissingKind::Failed));
+    assert_eq!(it.failures[0].benchmark.as_str(), "broken");
+    assert_eq!(it.series[0].value_of, Some(ValueOf::Summary));
+
+    let it = imported("criterion-0.8.txt", Format::CargoBench);
+    let long = "a group with a long name/sum of numbers";
+    assert_eq!(names(&it), ["sum (wall)", &format!("{long}/100 (wall)"), &format!("{long}/500000 (wall)")]);
+    assert_eq!(runs(&it, "sum (wall)"), [[56.716e-9]]);
+    assert_eq!(runs(&it, &format!("{long}/500000 (wall)")), [[272.88e-6]]);
+    assert!(it.failures.is_empty() && it.warnings.is_empty());
+}
+
+#[test]
+fn reframe_has_a_run_in_each_row() {
+    let it = imported("reframe-4.10.log", Format::ReFrame);
+    let test = "StreamTest %threads=1, environ builtin, partition default, system generic";
+    assert_eq!(names(&it), [format!("{test} (copy)"), format!("{test} (time)")]);
+    assert_eq!(runs(&it, &format!("{test} (copy)")), [[23_002.6], [23_008.6]]);
+    assert_eq!(it.series[0].unit.to_string(), "MB/s");
+    assert_eq!((it.series[0].better, it.series[1].better), (Some(Better::Higher), Some(Better::Lower)));
+    assert_eq!(it.failures.len(), 2);
+    assert!(it.failures.iter().all(|one| one.benchmark.as_str().contains("%threads=2")));
+}
+
+#[test]
+fn ior_has_repetitions_of_each_access() {
+    let it = imported("ior-4.1.txt", Format::Ior);
+    let labels = "access single-shared-file, api POSIX, block(KiB) 4096, nodes 1, ordering in a file sequential, tasks 2, \
+                  xfer(KiB) 1024.00";
+    let wall = runs(&it, &format!("write, {labels} (wall)"));
+    assert_eq!(wall.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2], "two processes");
+    assert_eq!(it.series.len(), 14);
+    let rate = it.series.iter().find(|one| one.name.metric.as_str() == "bandwidth").unwrap();
+    assert_eq!((rate.unit.to_string().as_str(), rate.better), ("MiB/s", Some(Better::Higher)));
+    assert!(it.failures.is_empty(), "the second table is no result: {:?}", it.failures);
+}
+
+#[test]
+fn hpl_has_sizes_and_says_what_is_wrong() {
+    let it = imported("hpl-2.0.txt", Format::Hpl);
+    let labels = |size| format!("hpl, N {size}, NB 80, P 1, Q 1, T/V WR11C2R4");
+    assert_eq!(runs(&it, &format!("{} (wall)", labels(1000))), [[0.13]]);
+    assert_eq!(runs(&it, &format!("{} (rate)", labels(1500))), [[5.402]]);
+    assert_eq!(it.series[1].better, Some(Better::Higher));
+    assert!(it.failures.is_empty());
+    let wrong = String::from_utf8(bytes("hpl-2.0.txt")).unwrap().replace("PASSED", "FAILED");
+    let it = read(wrong.as_bytes(), Format::Hpl, &Options::default()).unwrap();
+    assert_eq!((it.failures.len(), it.failures[1].benchmark.as_str()), (2, labels(1500).as_str()));
+}
+
+#[test]
+fn nccl_tests_have_two_places_and_check_results() {
+    let it = imported("nccl-tests-2.13-from-source.txt", Format::Nccl);
+    let labels = |size| format!("nccl-tests, redop sum, root -1, size {size}, type float (busbw)");
+    assert_eq!(runs(&it, &labels("33554432")), [[81.80]]);
+    assert_eq!(runs(&it, &labels("33554432").replace("redop", "place in-place, redop")), [[82.10]]);
+    let it = imported("nccl-tests-2.19-from-source.txt", Format::Nccl);
+    assert_eq!(runs(&it, "all_reduce_perf, redop sum, root -1, size 8, type float (wall)"), [[24.65e-6]]);
+    assert_eq!(it.failures[0].benchmark.as_str(), "all_reduce_perf, redop sum, root -1, size 16, type float");
+    assert_eq!(it.series.len(), 6, "a wrong result has no values");
+}
+
+#[test]
+fn osu_benchmarks_have_processes_and_columns() {
+    let it = imported("osu-5.3.txt", Format::Osu);
+    assert_eq!(it.tool_version.as_ref().unwrap().as_str(), "5.3");
+    let latency = runs(&it, "MPI Latency Test, Size 1 (wall)");
+    assert_eq!(latency, [[0.39e-6], [0.37e-6]], "two processes");
+    assert_eq!(runs(&it, "MPI Barrier Latency Test (wall)"), [[0.66e-6]]);
+    assert_eq!(runs(&it, "MPI Non-Blocking Broadcast Latency Test, Size 2 (communication)"), [[0.71e-6]]);
+    let rate = "MPI Multiple Bandwidth / Message Rate Test, Size 2 (message rate)";
+    assert_eq!(runs(&it, rate), [[7_882_219.93]]);
+    assert!(it.failures.is_empty(), "{:?}", it.failures);
+}
+
+/// What stands in a table and fits nothing is told: it could be the result that a comparison lacks.
+#[test]
+fn rows_that_cannot_be_read_are_reported() {
+    for (before, after) in [
+        ("0                         0.37\n", "0                         mpirun: 0.37\n"),
+        ("# Size        Bandwidth (MB/s)", "# Size        Bandwidth (kB/s)"),
+    ] {
+        let text = String::from_utf8(bytes("osu-5.3.txt")).unwrap();
+        assert!(text.contains(before));
+        let it = read(text.replace(before, after).as_bytes(), Format::Osu, &Options::default()).unwrap();
+        assert_eq!(it.failures.len(), 1, "{:?}", it.failures);
+        assert_eq!(it.failures[0].kind, MissingKind::Unreadable);
+    }
+    let text = "test a ... bench: 1 ns/iter (+/- 0)\ntest b ... talk\nbench: 2 ns/iter (+/- 0)\n";
+    let it = read(text.as_bytes(), Format::CargoBench, &Options::default()).unwrap();
+    assert_eq!((it.failures.len(), it.failures[0].kind), (1, MissingKind::Unreadable));
+}
+
+#[test]
+fn programs_and_panics_are_told_where_cargo_says_them() {
+    let text = "     Running benches/a.rs (target/release/deps/a-12)\nsum    time:   [1 ns 2 ns 3 ns]\n\
+                Benchmarking broken\nBenchmarking broken: Warming up\n\nthread 'main' (1) panicked at a.rs:1:1:\n\
+                     Running benches/b.rs (target/release/deps/b-34)\nsum    time:   [1 ms 2 ms 3 ms]\n";
+    let it = read(text.as_bytes(), Format::CargoBench, &Options::default()).unwrap();
+    assert_eq!(names(&it), ["sum (wall)", "sum, target b (wall)"]);
+    assert_eq!(it.failures[0].benchmark.as_str(), "broken");
+}
+
+#[test]
 fn go_text_has_units_processes_and_failures() {
     let it = imported("go-1.19.txt", Format::Go);
     let labels = "pkg example.org/x";
@@ -217,6 +337,13 @@ fn rebench_has_invocations_and_iterations() {
     assert_eq!(it.series.len(), 4);
     assert_eq!(it.machine.host_name.as_ref().unwrap().as_str(), "host");
     assert!(it.warnings.is_empty(), "{:?}", it.warnings);
+}
+
+#[test]
+fn rebench_before_1_2_names_no_columns() {
+    let it = imported("rebench-1.0.data", Format::ReBench);
+    assert_eq!(names(&it), ["Sort in version old, cores 1, inputSize 10, suite Small (wall)"]);
+    assert_eq!(runs(&it, &names(&it)[0]), vec![vec![1.007e-3, 1.014e-3]; 2]);
 }
 
 #[test]

@@ -191,6 +191,25 @@ fn tables_are_read_by_their_columns() {
     assert_eq!(it.series[1].runs.one_value_each(), Some(&[2.0, 4.0][..]));
 }
 
+/// What people write: other separators, decimal commas, comments above the header, and the unit in the name of the only column
+/// that holds numbers.
+#[test]
+fn tables_of_spreadsheets_are_read() {
+    for text in [
+        "version,run,seconds\na,1,0.25\na,2,0.5\n",
+        "# machine 1\n# \"note, x\n\nversion;run;time_s\na;1;0,25\na;2;0,5\n",
+        "version\trun\twall [ms]\na\t1\t250\na\t2\t5,0e2\n",
+        "host;name;time (ms)\nn1;\"x; y\";250,0\nn2;y;500\n",
+    ] {
+        assert_eq!(detect(text.as_bytes()), Ok(Format::Csv), "{text}");
+        assert_eq!(values(text, Format::Csv), [[0.25], [0.5]], "{text}");
+        let it = read(text.as_bytes(), Format::Csv, &Options::default()).unwrap();
+        assert_eq!((it.series[0].name.metric.as_str(), &it.series[0].unit), (WALL, &SeriesUnit::Seconds));
+    }
+    let it = read(b"run,rss_bytes\n1,5\n", Format::Csv, &Options::default()).unwrap();
+    assert_eq!((it.series[0].name.metric.as_str(), &it.series[0].unit), ("rss_bytes", &SeriesUnit::Bytes));
+}
+
 /// What connects runs is the run where it is asked for: the coarsest column that makes several units of some cell.
 #[test]
 fn runs_that_something_connects_are_one() {
@@ -276,7 +295,16 @@ fn blocks_that_versions_share_stay_with_the_runs() {
 fn tables_are_refused_where_they_do_not_fit() {
     let no_column = FileProblem::NoColumn { column: name("value") };
     for (text, place, problem) in [
-        ("benchmark,time\na,1\n", line(1, 1), no_column.clone()),
+        ("benchmark,time\na,x\n", line(1, 1), no_column.clone()),
+        ("# note\n# x\nbenchmark,time\na,x\n", line(3, 1), no_column.clone()),
+        (
+            "benchmark;time;size\na;1;2\n",
+            line(1, 1),
+            FileProblem::SeveralColumns { first: name("time"), second: name("size") },
+        ),
+        ("benchmark,value\na,\"1,5\"\n", line(2, 2), number("1,5", NumberProblem::NotANumber)),
+        ("benchmark;value\na;999,5\na;1.234\n", line(3, 2), number("1,234", NumberProblem::NotANumber)),
+        ("benchmark;value\na;1.234,5\n", line(2, 2), number("1.234,5", NumberProblem::NotANumber)),
         ("value,value\n1,2\n", line(1, 1), no_column),
         ("benchmark,value\na,1\na\n", line(3, 1), FileProblem::RowLength { fields: 1, header: 2 }),
         ("benchmark,value\na,1\na,fast\n", line(3, 2), number("fast", NumberProblem::NotANumber)),
@@ -361,7 +389,9 @@ fn a_data_point_is_there_once() {
 
 #[test]
 fn contents_of_no_tool_are_not_detected() {
-    for text in ["", "hello", "{}", "[1, 2]", "<html>", "a,b\n1,2\n", "\0\0\0"] {
+    for text in
+        ["", "hello", "{}", "[1, 2]", "<html>", "a,b\n1,2\n", "\0\0\0", "name,value\na,b\n", "#!/bin/sh\n"]
+    {
         assert_eq!(detect(text.as_bytes()), Err(DetectError::Unknown), "{text:?}");
     }
 }
