@@ -50,6 +50,7 @@ mod pytest_benchmark;
 mod read;
 mod rebench;
 mod reframe;
+mod relabeling;
 mod runs;
 mod saved;
 mod series;

@@ -16,6 +16,8 @@ pub struct Options<'a> {
     pub unit: Option<&'a str>,
     /// What to do with Go's units.
     pub go_units: GoUnits,
+    /// Labels that distinguish nothing: series that differ in them alone are one.
+    pub ignored_labels: Vec<&'a str>,
 }
 
 impl Options<'_> {
@@ -43,6 +45,7 @@ impl Options<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns<'a> {
     pub benchmark: &'a str,
+    /// The version; in other formats, the label that is the version, unless it is called `version`.
     pub version: &'a str,
     /// What the values of one run have in common: a number or a word. The same word in another cell is another run.
     pub run: &'a str,

@@ -4,7 +4,7 @@ use crate::{
     asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, cargo_bench, collection::Collection, criterion, detect,
     format::Format, go, google_benchmark, hyperfine, imported::Imported, jmh, options::Options, plain,
     problem::Fault, problem::FilePlace, problem::FileProblem, problem::ReadError, pyperf, pytest_benchmark,
-    rebench, reframe, table, text, text_table,
+    rebench, reframe, relabeling::relabel, table, text, text_table,
 };
 
 /// Reads a file of a known format.
@@ -15,6 +15,7 @@ use crate::{
 pub fn read(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Imported, ReadError> {
     collect(bytes, format, options)
         .and_then(|collection| collection.finish(format).map_err(Fault::of_file))
+        .and_then(|imported| relabel(imported, options).map_err(Fault::of_file))
         .map_err(|Fault { place, problem }| ReadError { format, place, problem })
 }
 

@@ -302,6 +302,18 @@ fn programs_and_panics_are_told_where_cargo_says_them() {
     assert_eq!(it.failures[0].benchmark.as_str(), "broken");
 }
 
+/// Go's keys as benchstat's `-col` and `-ignore` take them.
+#[test]
+fn labels_become_the_version_or_are_ignored() {
+    let text = "commit: a\ncpufreq: 1\nBenchmarkX 1 2 ns/op\nPASS\ncommit: b\ncpufreq: 2\nBenchmarkX 1 3 ns/op\nPASS\n\
+                cpufreq: 3\nBenchmarkX 1 4 ns/op\nPASS\n";
+    let columns = Columns { version: "commit", ..Columns::default() };
+    let options = Options { columns, ignored_labels: vec!["cpufreq"], ..Options::default() };
+    let it = read(text.as_bytes(), Format::Go, &options).unwrap();
+    assert_eq!(names(&it), ["X in version a (wall)", "X in version b (wall)"]);
+    assert_eq!(runs(&it, "X in version b (wall)"), [[3e-9], [4e-9]]);
+}
+
 #[test]
 fn go_text_has_units_processes_and_failures() {
     let it = imported("go-1.19.txt", Format::Go);

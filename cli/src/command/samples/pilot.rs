@@ -77,7 +77,7 @@ impl PilotArguments {
             values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
             ..Columns::default()
         };
-        let reading = Reading { format: self.input_format, columns, unit: None };
+        let reading = Reading { format: self.input_format, columns, ..Reading::default() };
         let PilotSource { suites, is_in_seconds, share } = match self.experiment() {
             Some(selector) => block_on(self.measured(&selector))?,
             None => {

@@ -41,7 +41,7 @@ pub(crate) struct ReadingArguments {
     /// The column of the benchmark [default: benchmark]
     #[arg(long, value_name = "NAME")]
     benchmark_column: Option<String>,
-    /// The column of the version [default: version]
+    /// The column of the version, or the label that is the version, such as a key of Go's configuration [default: version]
     #[arg(long, value_name = "NAME")]
     version_column: Option<String>,
     /// The column that identifies an observation: its values are grouped [default: build, host or block if one of them
@@ -51,6 +51,9 @@ pub(crate) struct ReadingArguments {
     /// The unit of values that have none in their file, such as ms or B
     #[arg(long, value_name = "UNIT")]
     unit: Option<String>,
+    /// A label that distinguishes nothing, such as a key of Go's configuration; its results are runs of one benchmark
+    #[arg(long, value_name = "KEY")]
+    ignore: Vec<String>,
 }
 
 impl ReadingArguments {
@@ -64,7 +67,12 @@ impl ReadingArguments {
             units: if self.run_column.is_none() { UNITS } else { &[] },
             ..Columns::default()
         };
-        let reading = Reading { format: self.input_format, columns, unit: self.unit.as_deref() };
+        let reading = Reading {
+            format: self.input_format,
+            columns,
+            unit: self.unit.as_deref(),
+            ignored_labels: self.ignore.iter().map(String::as_str).collect(),
+        };
         if files.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err(Failure::usage(anyhow!("standard input is given twice"))
                 .hint("it is read once: give files, or one file that holds several versions"));
@@ -81,6 +89,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) columns: Columns<'a>,
     /// The unit of values that have none in their file.
     pub(crate) unit: Option<&'a str>,
+    /// The labels that distinguish nothing.
+    pub(crate) ignored_labels: Vec<&'a str>,
 }
 
 impl Reading<'_> {
@@ -132,6 +142,7 @@ impl Source {
             benchmark: if format == Format::CriterionSample { None } else { Name::new(UNNAMED).ok() },
             columns: reading.columns.clone(),
             unit: reading.unit,
+            ignored_labels: reading.ignored_labels.clone(),
             ..Options::default()
         };
         let imported = read(&bytes, format, &options).map_err(|error| {
