@@ -31,14 +31,18 @@ fn every_format_has_a_file_to_damage() {
 }
 
 /// Pieces that mean something to one of the formats.
-const PIECES: [&str; 28] = [
+const PIECES: [&str; 34] = [
     "NaN", INFINITY, "1e999", "1e-999", "-0", HUGE, "null", "{}", "[]", "[[[[", "\"", "\\u", "\\ud83d", "\n",
     "\t", ",", ":", BENCHMARK, "PASS\n", "#", CLEAR, "<script>", "\u{202e}", "\0", "true", "total", "ns",
-    "\u{feff}",
+    "\u{feff}", ";", "|", TEST, TIME, TITLE, SIZES,
 ];
 const HUGE: &str = "99999999999999999999999999";
 const INFINITY: &str = "-Infinity";
 const BENCHMARK: &str = "Benchmark";
+const TEST: &str = "test x ... ";
+const TIME: &str = "time:   [1 ns 2 ns 3 ns]\n";
+const TITLE: &str = "# OSU MPI Latency Test v5.3\n";
+const SIZES: &str = "\n# Size  Latency (us)\n";
 const CLEAR: &str = "\u{1b}[2J";
 
 #[derive(Clone, Debug)]
