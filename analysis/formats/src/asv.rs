@@ -10,8 +10,8 @@ use crate::series::{SeriesName, SeriesUnit};
 use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
 use std::collections::BTreeMap;
 
-/// The one version of the format that names its columns, since asv 0.4.
-const KNOWN_VERSION: &str = "2";
+/// The versions of the format: the second one, since asv 0.4, names the columns of its results.
+const KNOWN_VERSIONS: &str = "1 and 2";
 /// Combinations of parameters of one benchmark: as many as there may be series.
 const MAX_COMBINATIONS: usize = crate::bounds::MAX_SERIES;
 /// What times are called, by asv's own rule.
@@ -25,9 +25,13 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
 fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let version = document.field("version")?;
     let found = version.word()?;
-    if found.as_str() != KNOWN_VERSION {
-        return Err(version.misfit(FileProblem::UnknownVersion { version: found, known: KNOWN_VERSION }));
-    }
+    let has_columns = match found.as_str() {
+        "1" => false,
+        "2" => true,
+        _ => {
+            return Err(version.misfit(FileProblem::UnknownVersion { version: found, known: KNOWN_VERSIONS }));
+        }
+    };
     let mut collection = Collection::default();
     if let Some(machine) = document.get("params") {
         let facts = &mut collection.machine;
@@ -38,12 +42,13 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
         facts.processors = machine.fact("num_cpu");
     }
     let commit = document.field("commit_hash")?.name()?;
-    let columns: Vec<&str> =
-        document.field("result_columns")?.list()?.iter().map(Json::text).collect::<Result<_, _>>()?;
+    let columns = if has_columns { document.field("result_columns")?.list()? } else { &[] };
+    let columns: Vec<&str> = columns.iter().map(Json::text).collect::<Result<_, _>>()?;
     let results = document.field("results")?;
     for (benchmark, row) in results.members() {
         let benchmark = Name::new(benchmark).map_err(|problem| row.misfit(problem))?;
-        let row = Row { row, cells: row.list()?, columns: &columns };
+        let cells = if has_columns { row.list()? } else { &[] };
+        let row = Row { row, cells, columns: &columns };
         row.collect(&benchmark, &commit, &mut collection)?;
     }
     if collection.has_no_values() && results.members().next().is_some() {
@@ -54,7 +59,8 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
     Ok(collection)
 }
 
-/// What the file says of one benchmark, by the columns. A row ends behind its last cell that is not null.
+/// What the file says of one benchmark, by the columns. A row ends behind its last cell that is not null. In the first version of the
+/// format it is an object or, of a benchmark that has nothing else, its result.
 struct Row<'r, 'j, 'a> {
     row: &'j Json<'a>,
     cells: &'j [Json<'a>],
@@ -63,6 +69,12 @@ struct Row<'r, 'j, 'a> {
 
 impl<'j, 'a> Row<'_, 'j, 'a> {
     fn cell(&self, column: &str) -> Option<&'j Json<'a>> {
+        if let Json::Object(_) = self.row {
+            return self.row.get(column);
+        }
+        if self.columns.is_empty() {
+            return Some(self.row).filter(|row| column == "result" && !matches!(row, Json::Null));
+        }
         let at = self.columns.iter().position(|known| *known == column)?;
         self.cells.get(at).filter(|cell| !matches!(cell, Json::Null))
     }

@@ -147,6 +147,11 @@ impl Collection {
         Ok(distinct)
     }
 
+    /// Begins a document of a file that has several: what it names as another did is measured anew, by another run.
+    pub(crate) fn begin_document(&mut self) {
+        self.occurrences.clear();
+    }
+
     pub(crate) fn fail(&mut self, failure: MissingResult) -> Result<(), FileProblem> {
         if self.failures.len() == MAX_REMARKS {
             return Err(FileProblem::TooManyRemarks);

@@ -1,9 +1,10 @@
 //! What a file is, by its contents.
 
 use crate::{
-    bounds::MAX_COLUMNS, cargo_bench, criterion, format::Format, go, google_benchmark, jmh, options::Columns,
-    options::VALUE, plain, rebench, table, table::Header, text, text_table,
+    bounds::MAX_COLUMNS, cargo_bench, criterion, format::Format, go, google_benchmark, layout,
+    options::Columns, options::VALUE, plain, rebench, table, table::Header, text, text_table,
 };
+use std::collections::BTreeSet;
 
 /// How much of a file is looked at.
 const LOOKED_AT_BYTES: usize = 1 << 20;
@@ -22,9 +23,8 @@ impl DetectError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unknown => {
-                "name the format, if it is one of hyperfine, Google Benchmark, pyperf, pytest-benchmark, asv, criterion, cargo bench, \
-                    JMH, Go benchmark text, BenchmarkDotNet, ReBench, ReFrame, IOR, HPL, the NCCL tests, the OSU micro-benchmarks, \
-                    CSV with a header, JSON lines, or one number per line"
+                "the page of the guide on `compare` has the tools and formats that are read: name the format if it is one of these, or \
+                    write CSV with a header, JSON lines, or one number per line"
             }
             Self::Several { .. } => "give each tool's output in a file of its own, or name the format",
         }
@@ -38,76 +38,119 @@ impl DetectError {
 /// Contents that look like none of the formats, or like several.
 pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
     let looked_at = text::beginning(bytes, LOOKED_AT_BYTES);
-    let is_cut = looked_at.len() == LOOKED_AT_BYTES;
     let text = String::from_utf8_lossy(&looked_at);
     let text = text::without_colors(&text);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = layout::without_assignment(text.trim_start_matches('\u{feff}').trim_start());
     match text.chars().next() {
-        Some('{') => of_object(text, is_cut),
-        Some('[') if criterion::looks_like_old_sample(text) => Ok(Format::CriterionSample),
-        Some('[') if jmh::looks_like_results(text) => Ok(Format::Jmh),
-        Some('[') | None => Err(DetectError::Unknown),
+        Some('{' | '[') => of_json(text),
+        None => Err(DetectError::Unknown),
         Some('<') if text.contains("<BenchmarkResults ") => Ok(Format::Catch2),
         Some(_) => of_lines(text),
     }
 }
 
-/// What is asked of an object to be a format's: keys, of which one is enough.
-const OBJECTS: [(&[&str], Format); 9] = [
-    (&["reason"], Format::CargoCriterion),
-    (&["Action"], Format::GoEvents),
-    (&["HostEnvironmentInfo"], Format::BenchmarkDotNet),
-    (&["machine_info", "commit_info"], Format::PytestBenchmark),
-    (&["result_columns", "commit_hash"], Format::Asv),
-    (&["schema_version", "primary_metric"], Format::Hyperfine2),
-    (&["context"], Format::GoogleBenchmark),
-    (&["iters", "sampling_mode"], Format::CriterionSample),
-    (&["value"], Format::JsonLines),
+/// What a tool's JSON is told by: keys that all have to be there, each with the way to it. `[]` is any element of an array, `*` any
+/// member of an object. One key is never enough that several tools have.
+const JSON_MARKS: [(Format, &[&str]); 32] = [
+    (Format::Hyperfine1, &["results.[].command", "results.[].times"]),
+    (Format::Hyperfine1, &["results.[].command", "results.[].mean"]),
+    (Format::Hyperfine2, &["schema_version", "primary_metric"]),
+    (Format::GoogleBenchmark, &["context", "benchmarks.[].name"]),
+    (Format::GoogleBenchmark, &["benchmarks.[].name", "benchmarks.[].real_time"]),
+    (Format::PytestBenchmark, &["machine_info", "benchmarks.[].stats"]),
+    (Format::Asv, &["commit_hash", "requirements", "results"]),
+    (Format::Jmh, &["[].benchmark", "[].primaryMetric"]),
+    (Format::BenchmarkDotNet, &["HostEnvironmentInfo", "Benchmarks"]),
+    (Format::Pyperf, &["benchmarks.[].runs"]),
+    (Format::CriterionSample, &["iters", "times"]),
+    (Format::CriterionEstimates, &["median_abs_dev", "mean.confidence_interval"]),
+    (Format::CriterionEstimates, &["MedianAbsDev", "Mean.confidence_interval"]),
+    (Format::CargoCriterion, &["reason", "measured_values"]),
+    (Format::GoEvents, &["Action", "Package"]),
+    (Format::Nanobench, &["results.[].name", "results.[].measurements.[].elapsed"]),
+    (Format::Vitest, &["files.[].groups.[].fullName", "files.[].groups.[].benchmarks"]),
+    (Format::BenchmarkTools, &["[].Julia", "[].BenchmarkTools"]),
+    (Format::GithubBenchmarkHistory, &["entries.*.[].benches.[].value", "entries.*.[].commit.id"]),
+    (Format::GithubBenchmark, &["[].name", "[].unit", "[].value"]),
+    (Format::Fio, &["fio version", "jobs.[].jobname"]),
+    (Format::Caliper, &["columns", "column_metadata", "nodes.[].label"]),
+    (Format::LlamaBench, &["[].samples_ns", "[].model_type"]),
+    (Format::LlamaBench, &["samples_ns", "model_type"]),
+    (Format::Vllm, &["avg_latency", "latencies"]),
+    (Format::Vllm, &["requests_per_second", "tokens_per_second"]),
+    (Format::Vllm, &["request_throughput", "model_id"]),
+    (Format::Aiperf, &["request_latency.avg", "request_throughput.avg"]),
+    (Format::NvBench, &["benchmarks.[].states.[].summaries", "benchmarks.[].states.[].is_skipped"]),
+    (Format::Renaissance, &["format_version", "data.*.results"]),
+    (Format::KernelBenchBaseline, &["*.*.mean", "*.*.num_trials"]),
+    (Format::KernelBenchEvaluation, &["*.[].compiled", "*.[].correctness"]),
 ];
 
-/// By the keys of the outermost object.
-fn of_object(text: &str, is_cut: bool) -> Result<Format, DetectError> {
-    let keys = outermost_keys(text);
-    let has = |key: &str| keys.contains(&key);
-    // A line of measured values may have any keys beside its value.
-    let is_line = has("value") && !has("results") && !has("benchmarks");
-    let marked =
-        OBJECTS.iter().filter(|(marks, _)| marks.iter().any(|mark| has(mark))).map(|(_, format)| *format);
-    let mut marked = marked.filter(|format| is_line == (*format == Format::JsonLines));
-    if let Some(first) = marked.next() {
-        return marked.next().map_or(Ok(first), |second| Err(DetectError::Several { first, second }));
+/// What is tried where a file has the marks of no tool, in this order: our own lines, whose other fields may be anything, and measures
+/// by benchmark, which any names may be.
+const LOOSE_MARKS: [(Format, &str); 2] = [(Format::JsonLines, "value"), (Format::Bencher, "*.*.value")];
+
+/// By the keys of objects and arrays.
+fn of_json(text: &str) -> Result<Format, DetectError> {
+    let paths = key_paths(text);
+    let is_there = |mark: &&str| paths.iter().any(|path| is_marked(path, mark));
+    let mut formats: Vec<Format> = Vec::new();
+    for (format, marks) in JSON_MARKS {
+        if !formats.contains(&format) && marks.iter().all(is_there) {
+            formats.push(format);
+        }
     }
-    let several_objects = || text.lines().filter(|line| line.starts_with('{')).count() > 1;
-    if has("results") && has("benchmarks") {
-        Err(DetectError::Several { first: Format::Hyperfine1, second: Format::Pyperf })
-    } else if has("results") {
-        Ok(Format::Hyperfine1)
-    } else if has("benchmarks") && (has("version") || is_cut || text.contains("\"runs\"")) {
-        Ok(Format::Pyperf)
-    } else if has("benchmarks") {
-        Ok(Format::GoogleBenchmark)
-    } else if has("median_abs_dev") || has("MedianAbsDev") {
-        Ok(Format::CriterionEstimates)
-    } else if several_objects() {
+    match formats[..] {
+        [] => {}
+        [format] => return Ok(format),
+        [first, second, ..] => return Err(DetectError::Several { first, second }),
+    }
+    for (format, mark) in LOOSE_MARKS {
+        if is_there(&mark) {
+            return Ok(format);
+        }
+    }
+    if criterion::looks_like_old_sample(text) {
+        Ok(Format::CriterionSample)
+    } else if text.lines().filter(|line| line.starts_with('{')).count() > 1 {
         Ok(Format::JsonLines)
     } else {
         Err(DetectError::Unknown)
     }
 }
 
-/// The keys of the first object, without reading what it holds: damage behind them does not matter.
-fn outermost_keys(text: &str) -> Vec<&str> {
-    const MAX_KEYS: usize = 64;
-    let mut keys = Vec::new();
-    let (mut depth, mut string_start, mut escaped) = (0_usize, None, false);
-    let mut last_string = None;
+/// Whether a path is one that a mark means.
+fn is_marked(path: &[&str], mark: &str) -> bool {
+    let mut steps = path.iter();
+    for mark in mark.split('.') {
+        match steps.next() {
+            Some(step) if *step == mark || mark == "*" && *step != ELEMENT => {}
+            _ => return false,
+        }
+    }
+    steps.next().is_none()
+}
+
+/// The step into an element of an array.
+const ELEMENT: &str = "[]";
+
+/// The ways to the keys of all JSON texts of a file, without reading what they hold: damage behind them does not matter.
+fn key_paths(text: &str) -> BTreeSet<Vec<&str>> {
+    const MAX_PATHS: usize = 4_096;
+    const MAX_STEPS: usize = 8;
+    let mut paths = BTreeSet::new();
+    // The steps to the innermost array or object that is open, each its own last one.
+    let mut steps: Vec<&str> = Vec::new();
+    let mut string_start = None;
+    let mut is_escaped = false;
+    let mut last_string = "";
     for (at, byte) in text.bytes().enumerate() {
         if let Some(start) = string_start {
             match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
                 b'"' => {
-                    last_string = Some(&text[start..at]);
+                    last_string = &text[start..at];
                     string_start = None;
                 }
                 _ => {}
@@ -116,21 +159,23 @@ fn outermost_keys(text: &str) -> Vec<&str> {
         }
         match byte {
             b'"' => string_start = Some(at + 1),
-            b'{' | b'[' => depth += 1,
+            b'{' => steps.push(""),
+            b'[' => steps.push(ELEMENT),
             b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    break;
+                steps.pop();
+            }
+            b':' => {
+                if let Some(step) = steps.last_mut() {
+                    *step = last_string;
+                }
+                if steps.len() <= MAX_STEPS && paths.len() < MAX_PATHS && !paths.contains(&steps) {
+                    paths.insert(steps.clone());
                 }
             }
-            b':' if depth == 1 => keys.extend(last_string.take()),
             _ => {}
         }
-        if keys.len() == MAX_KEYS {
-            break;
-        }
     }
-    keys
+    paths
 }
 
 /// Headers of tables of summaries, by words that no other has together.

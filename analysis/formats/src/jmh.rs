@@ -20,11 +20,6 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     collect(&document).map_err(|misfit| document.locate(misfit, None))
 }
 
-/// Whether a text is a list of JMH's results.
-pub(crate) fn looks_like_results(text: &str) -> bool {
-    text.starts_with('[') && text.contains("\"primaryMetric\"") && text.contains("\"benchmark\"")
-}
-
 fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let mut collection = Collection::default();
     for result in document.list()? {

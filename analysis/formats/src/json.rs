@@ -9,7 +9,7 @@ mod access;
 mod parse;
 
 pub(crate) use access::Misfit;
-pub(crate) use parse::parse;
+pub(crate) use parse::{parse, parse_all};
 
 use std::borrow::Cow;
 

@@ -21,49 +21,9 @@ impl ReadError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self.problem {
-            FileProblem::SummaryOnly { .. } => Some(values_of(self.format)),
+            FileProblem::SummaryOnly { .. } => Some(self.format.instead_of_summaries()),
             _ => self.problem.hint(),
         }
-    }
-}
-
-/// How a tool is made to write every value, which a test needs.
-fn values_of(format: Format) -> &'static str {
-    match format {
-        Format::Hyperfine1 | Format::Hyperfine2 | Format::HyperfineCsv => {
-            "a test needs every value: use --export-json"
-        }
-        Format::GoogleBenchmark | Format::GoogleBenchmarkCsv | Format::GoogleBenchmarkConsole => {
-            "a test needs every value: leave out --benchmark_report_aggregates_only, and repeat with --benchmark_repetitions"
-        }
-        Format::PytestBenchmark => {
-            "a test needs every value: use --benchmark-json, or --benchmark-save-data beside --benchmark-save"
-        }
-        Format::Asv => "a test needs every value: use asv run --record-samples",
-        Format::CriterionSample
-        | Format::CriterionEstimates
-        | Format::CriterionRaw
-        | Format::CargoCriterion => {
-            "a test needs every value: take criterion's sample.json, or its whole directory"
-        }
-        Format::Catch2 => {
-            "Catch2 writes no values: measure the program as a whole, or write each time yourself, one per line"
-        }
-        Format::Jmh => "a test needs every value: have JMH write JSON, with -rf json",
-        Format::BenchmarkDotNet => "a test needs every value: export JSON with its measurements",
-        Format::Pyperf
-        | Format::Go
-        | Format::GoEvents
-        | Format::ReBench
-        | Format::CargoBench
-        | Format::ReFrame
-        | Format::Ior
-        | Format::Hpl
-        | Format::Nccl
-        | Format::Osu
-        | Format::Plain
-        | Format::Csv
-        | Format::JsonLines => "a test needs every value: give the values themselves, one per line",
     }
 }
 

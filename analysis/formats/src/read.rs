@@ -1,10 +1,10 @@
 //! One way in for all formats.
 
 use crate::{
-    asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, cargo_bench, collection::Collection, criterion, detect,
-    format::Format, go, google_benchmark, hyperfine, imported::Imported, jmh, options::Options, plain,
-    problem::Fault, problem::FilePlace, problem::FileProblem, problem::ReadError, pyperf, pytest_benchmark,
-    rebench, reframe, relabeling::relabel, table, text, text_table,
+    asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, caliper, cargo_bench, collection::Collection, criterion,
+    detect, format::Format, go, google_benchmark, hyperfine, imported::Imported, jmh, layout, layout::tools,
+    options::Options, plain, problem::Fault, problem::FilePlace, problem::FileProblem, problem::ReadError,
+    pyperf, rebench, reframe, relabeling::relabel, table, text, text_table,
 };
 
 /// Reads a file of a known format.
@@ -38,7 +38,7 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         Format::GoogleBenchmark => google_benchmark::read(text),
         Format::GoogleBenchmarkCsv => google_benchmark::read_csv(text),
         Format::GoogleBenchmarkConsole => google_benchmark::read_console(text),
-        Format::PytestBenchmark => pytest_benchmark::read(text),
+        Format::PytestBenchmark => layout::read(text, &tools::PYTEST_BENCHMARK),
         Format::Asv => asv::read(text),
         Format::Jmh => jmh::read(text),
         Format::BenchmarkDotNet => benchmark_dotnet::read(text),
@@ -54,6 +54,21 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         Format::ReFrame => reframe::read(text),
         Format::Ior | Format::Hpl | Format::Nccl | Format::Osu => text_table::read(text, format),
         Format::ReBench => rebench::read(text),
+        Format::Nanobench => layout::read(text, &tools::NANOBENCH),
+        Format::Vitest => layout::read(text, &tools::VITEST),
+        Format::BenchmarkTools => layout::read(text, &tools::BENCHMARK_TOOLS),
+        Format::GithubBenchmarkHistory => layout::read(text, &tools::GITHUB_BENCHMARK_HISTORY),
+        Format::GithubBenchmark => layout::read(text, &tools::GITHUB_BENCHMARK),
+        Format::Bencher => layout::read(text, &tools::BENCHER),
+        Format::Fio => layout::read(text, &tools::FIO),
+        Format::Caliper => caliper::read(text),
+        Format::LlamaBench => layout::read(text, &tools::LLAMA_BENCH),
+        Format::Vllm => layout::read(text, &tools::VLLM),
+        Format::Aiperf => layout::read(text, &tools::AIPERF),
+        Format::NvBench => layout::read(text, &tools::NVBENCH),
+        Format::Renaissance => layout::read(text, &tools::RENAISSANCE),
+        Format::KernelBenchBaseline => layout::read(text, &tools::KERNEL_BENCH_BASELINE),
+        Format::KernelBenchEvaluation => layout::read(text, &tools::KERNEL_BENCH_EVALUATION),
         Format::Plain => plain::read(text, options),
         Format::Csv => table::read_csv(text, options),
         Format::JsonLines => table::read_lines(text, options),

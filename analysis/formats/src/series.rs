@@ -188,9 +188,8 @@ fn is_rate(word: &str) -> bool {
         "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "μs", "usec", "ns", "nsec", "min",
         "minute", "hour",
     ];
-    let (_, of_slash) = word.rsplit_once('/').unwrap_or_default();
     let (_, of_word) = word.rsplit_once("per_").or_else(|| word.rsplit_once("per ")).unwrap_or_default();
-    TIMES.contains(&of_slash.trim()) || TIMES.contains(&of_word.trim())
+    word.split('/').skip(1).any(|divisor| TIMES.contains(&divisor.trim())) || TIMES.contains(&of_word.trim())
 }
 
 impl fmt::Display for SeriesUnit {

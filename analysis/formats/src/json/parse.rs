@@ -14,12 +14,21 @@ pub(crate) fn parse(text: &str, first_line: usize) -> Result<Json<'_>, Fault> {
             Some(found) => Err(FileProblem::Unexpected { expected: "the end of the text", found }),
         }
     });
-    outcome.map_err(|problem| {
-        let before = &text[..parser.at];
-        let line = before.matches('\n').count();
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Fault::at(first_line + line, column, problem)
-    })
+    outcome.map_err(|problem| parser.fault(first_line, problem))
+}
+
+/// All values of a text in which one follows the other, as lines of JSON do, each with the offset where it begins.
+pub(crate) fn parse_all(text: &str) -> Result<Vec<(usize, Json<'_>)>, Fault> {
+    let mut parser = Parser { text, at: 0, nodes: 0 };
+    let mut values = Vec::new();
+    while values.is_empty() || parser.peek().is_some() {
+        parser.skip_blanks();
+        let begin = parser.at;
+        let value = parser.value(0).map_err(|problem| parser.fault(1, problem))?;
+        values.push((begin, value));
+        parser.skip_blanks();
+    }
+    Ok(values)
 }
 
 struct Parser<'a> {
@@ -32,6 +41,14 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
+    }
+
+    /// A problem at the place that is reached, in a text that begins at `first_line`.
+    fn fault(&self, first_line: usize, problem: FileProblem) -> Fault {
+        let before = &self.text[..self.at];
+        let line = before.matches('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Fault::at(first_line + line, column, problem)
     }
 
     fn peek(&self) -> Option<char> {

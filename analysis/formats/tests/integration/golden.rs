@@ -404,8 +404,19 @@ fn asv_has_samples_by_parameters() {
 }
 
 #[test]
+fn asv_before_it_named_its_columns() {
+    let it = imported("asv-0.3.json", Format::Asv);
+    let commit = "a4a9904b98d78fddec6bc2baf594d9905d775670";
+    assert_eq!(it.series.len(), 3);
+    let samples = runs(&it, &format!("sums.Sums.time_sum in version {commit}, param1 200 (wall)"));
+    assert_eq!((samples[0].len(), samples[0][1]), (5, 2.002633598310975e-06));
+    assert_eq!(it.failures[0].benchmark.as_str(), "sums.time_broken");
+    assert_eq!(it.warnings.len(), 2, "a count and a time without samples: {:?}", it.warnings);
+}
+
+#[test]
 fn jmh_has_forks_modes_and_profilers() {
-    let it = imported("jmh-1.37.json", Format::Jmh);
+    let it = imported("jmh-1.37-from-source.json", Format::Jmh);
     assert_eq!(
         names(&it),
         [
@@ -424,7 +435,7 @@ fn jmh_has_forks_modes_and_profilers() {
 
 #[test]
 fn benchmark_dotnet_has_launches_and_says_what_it_left_out() {
-    let it = imported("benchmark-dotnet-0.14.json", Format::BenchmarkDotNet);
+    let it = imported("benchmark-dotnet-0.14-from-source.json", Format::BenchmarkDotNet);
     assert_eq!(
         names(&it),
         ["Example.Sums.Sum(Length: 100) (wall)", "Example.Sums.Sum(Length: 200), job ShortRun (wall)"]
@@ -481,10 +492,10 @@ fn two_tools_in_one_file_are_refused_by_name() {
     let both = go.to_owned() + &String::from_utf8(bytes("google-benchmark-1.7.txt")).unwrap();
     let several = |first, second| Err(DetectError::Several { first, second });
     assert_eq!(detect(both.as_bytes()), several(Format::Go, Format::GoogleBenchmarkConsole));
-    let both = br#"{"context": {}, "machine_info": {}, "benchmarks": []}"#;
-    assert_eq!(detect(both), several(Format::PytestBenchmark, Format::GoogleBenchmark));
-    let both = br#"{"results": [], "benchmarks": []}"#;
-    assert_eq!(detect(both), several(Format::Hyperfine1, Format::Pyperf));
+    let both = br#"{"context": {}, "machine_info": {}, "benchmarks": [{"name": "a", "stats": {}}]}"#;
+    assert_eq!(detect(both), several(Format::GoogleBenchmark, Format::PytestBenchmark));
+    let both = bytes("hyperfine-1.20.json").into_iter().chain(bytes("pyperf-2.10.json")).collect::<Vec<_>>();
+    assert_eq!(detect(&both), several(Format::Hyperfine1, Format::Pyperf));
 }
 
 #[test]

@@ -174,7 +174,8 @@ fn no_cut_json_is_read() {
         let format = detect(golden).unwrap();
         let end = golden.iter().rposition(|byte| matches!(byte, b'}' | b']')).unwrap();
         // Cut between its lines a file of lines is a shorter one.
-        if matches!(format, Format::CargoCriterion | Format::JsonLines) {
+        let text = String::from_utf8_lossy(golden);
+        if text.lines().filter(|line| line.starts_with('{')).count() > 1 {
             continue;
         }
         for cut in (0..end).step_by(97) {

@@ -2,5 +2,6 @@
 
 mod golden;
 mod hostile;
+mod layouts;
 mod refusals;
 mod round_trip;

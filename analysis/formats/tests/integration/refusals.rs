@@ -389,10 +389,52 @@ fn a_data_point_is_there_once() {
 
 #[test]
 fn contents_of_no_tool_are_not_detected() {
-    for text in
-        ["", "hello", "{}", "[1, 2]", "<html>", "a,b\n1,2\n", "\0\0\0", "name,value\na,b\n", "#!/bin/sh\n"]
+    let json = [
+        "{}",
+        "[1, 2]",
+        r#"{"results": []}"#,
+        r#"{"results": [{"name": "a", "value": 1}]}"#,
+        r#"{"benchmarks": [], "version": "1.0"}"#,
+        r#"{"benchmarks": ["scrabble"], "version": 1}"#,
+        r#"{"context": {}, "data": []}"#,
+        r#"{"schema_version": 2}"#,
+        r#"{"commit_hash": "a"}"#,
+        r#"[{"name": "a", "value": 1}]"#,
+        r#"{"a": {"b": {"c": {"value": 1}}}}"#,
+        r#"{"times": [1, 2]}"#,
+        r#"["results", "benchmarks", "context"]"#,
+    ];
+    for text in ["", "hello", "<html>", "a,b\n1,2\n", "\0\0\0", "name,value\na,b\n", "#!/bin/sh\n"]
+        .into_iter()
+        .chain(json)
     {
         assert_eq!(detect(text.as_bytes()), Err(DetectError::Unknown), "{text:?}");
+    }
+}
+
+/// What several tools call alike is told by what lies in it.
+#[test]
+fn keys_of_several_tools_are_told_apart() {
+    for (text, format) in [
+        (
+            r#"{"results": [{"name": "x", "measurements": [{"iterations": 10, "elapsed": 2.5e-7}]}]}"#,
+            Format::Nanobench,
+        ),
+        (r#"{"results": [{"command": "x", "mean": 1, "times": [1]}]}"#, Format::Hyperfine1),
+        (
+            r#"{"benchmarks": ["a"], "format_version": 6, "data": {"a": {"results": []}}}"#,
+            Format::Renaissance,
+        ),
+        (
+            r#"{"benchmarks": [{"name": "a", "states": [{"summaries": [], "is_skipped": false}]}]}"#,
+            Format::NvBench,
+        ),
+        (r#"{"benchmarks": [{"name": "a", "real_time": 1}]}"#, Format::GoogleBenchmark),
+        (r#"{"benchmarks": [{"runs": []}], "version": "1.0"}"#, Format::Pyperf),
+        (r#"{"value": 1, "extra": {"a": {"value": 2}}}"#, Format::JsonLines),
+        (r#"{"a": {"b": {"value": 2}}}"#, Format::Bencher),
+    ] {
+        assert_eq!(detect(text.as_bytes()), Ok(format), "{text}");
     }
 }
 

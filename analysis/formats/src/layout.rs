@@ -1,0 +1,332 @@
+//! JSON of many tools by one reader: a layout says where a tool's documents have their results, and what is in each.
+//!
+//! A document is a value of the file, or an element of a list that the file is. It is what one process wrote, so its values are one
+//! run. A benchmark that several documents have is measured by several runs; one that a document has twice gets the label
+//! `occurrence`. The layouts are in `tools`.
+
+pub(crate) mod tools;
+
+use crate::imported::{ImportCode, ImportWarning, MissingKind, MissingResult};
+use crate::json::{Json, Misfit, parse_all};
+use crate::series::{Better, SeriesName, SeriesUnit, ValueOf};
+use crate::{bounds::MAX_COLUMNS, collection::Collection, name::Name, problem::Fault, problem::FileProblem};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a tool's documents have their results, and what is in each.
+///
+/// A way is of steps with `/` between: a key, or those of `a|b` that are there, of which a word takes the first; `*` for every element or
+/// member; `+` for every element, each a run of its own; `tag=WORD` for the elements with that tag, which has `.` for its `/`; `**` for
+/// any way.
+///
+/// A word is `@` and the way to it from the result or else from what encloses it, the innermost first, or with `@@` the outermost; `#` and
+/// the number of a key on the way to the result, of which a `_` takes what is before its first `_`; `#*` for all of these keys but
+/// `data`; or the word itself.
+pub(crate) struct Layout {
+    /// The way from a document to its results.
+    results: &'static str,
+    /// What a value on this way has to have to be a result.
+    only_with: &'static str,
+    benchmark: &'static str,
+    version: &'static str,
+    /// Words, each behind the name of its label unless that is the field.
+    labels: &'static [&'static str],
+    /// The same, but labels only where they differ within the file: what all of it has in common may be what is compared.
+    settings: &'static [&'static str],
+    /// Fields that a result which did not fail has with this word, or not at all, and a field of the reason.
+    sound: &'static [(&'static str, &'static str, &'static str)],
+    /// The field by which values are divided.
+    divisor: &'static str,
+    /// The metrics: name, unit, and way from the result to the values.
+    measures: &'static [(&'static str, &'static str, &'static str)],
+    /// The way to values that are iterations, where others are means.
+    iterations: &'static str,
+    /// Whether a metric of nothing but zeros was not measured.
+    zero_is_none: bool,
+    /// What a result without values has instead of them, where that is no failure.
+    summaries: &'static str,
+    tool_version: &'static str,
+    /// Host, system, architecture, processor, number of processors.
+    machine: [&'static str; 5],
+}
+
+/// What github-action-benchmark writes before the JSON of a history, for browsers.
+const ASSIGNMENT: &str = "window.BENCHMARK_DATA = ";
+
+/// The JSON of a text that assigns it to a variable.
+pub(crate) fn without_assignment(text: &str) -> &str {
+    text.strip_prefix(ASSIGNMENT).unwrap_or(text)
+}
+
+pub(crate) fn read(text: &str, layout: &'static Layout) -> Result<Collection, Fault> {
+    let text = without_assignment(text);
+    let values = parse_all(text)?;
+    let mut reader = Reader::default();
+    // Twice: which settings differ is known only after all results.
+    for is_survey in [true, false] {
+        reader.is_survey = is_survey;
+        for (begin, value) in &values {
+            let documents = if let Json::List(list) = value { list } else { std::slice::from_ref(value) };
+            for document in documents {
+                reader.begin_run();
+                reader.collect_facts(document, layout);
+                let read = reader.descend(document, layout.results, layout);
+                read.map_err(|misfit| {
+                    let line = text[..*begin].matches('\n').count() + 1;
+                    value.locate(misfit, (values.len() > 1).then_some(line))
+                })?;
+            }
+        }
+    }
+    if reader.collection.has_no_values() && !layout.summaries.is_empty() {
+        return Err(Fault::of_file(FileProblem::SummaryOnly { what: layout.summaries }));
+    }
+    Ok(reader.collection)
+}
+
+#[derive(Default)]
+struct Reader<'j, 'a> {
+    is_survey: bool,
+    /// The words of each setting.
+    settings: BTreeMap<&'static str, BTreeSet<Option<Name>>>,
+    /// What encloses the result, outermost first, and the keys on the way to it.
+    around: Vec<&'j Json<'a>>,
+    keys: Vec<&'j str>,
+    run: u64,
+    failed: BTreeSet<SeriesName>,
+    collection: Collection,
+}
+
+impl<'j, 'a> Reader<'j, 'a> {
+    fn begin_run(&mut self) {
+        self.run += 1;
+        self.collection.begin_document();
+    }
+
+    fn collect_facts(&mut self, document: &'j Json<'a>, layout: &Layout) {
+        let machine = &mut self.collection.machine;
+        let [host, system, architecture, processor, processors] = layout.machine;
+        for (known, way) in [
+            (&mut machine.host_name, host),
+            (&mut machine.operating_system, system),
+            (&mut machine.architecture, architecture),
+            (&mut machine.processor, processor),
+            (&mut machine.processors, processors),
+            (&mut self.collection.tool_version, layout.tool_version),
+        ] {
+            let told = at(document, way).and_then(|told| told.word().ok());
+            *known = known.take().or(told);
+        }
+    }
+
+    /// Goes the rest of the way to the results.
+    fn descend(
+        &mut self,
+        node: &'j Json<'a>,
+        way: &'static str,
+        layout: &'static Layout,
+    ) -> Result<(), Misfit<'j, 'a>> {
+        let is_any_way = way == "**";
+        if (way.is_empty() || is_any_way) && at(node, layout.only_with).is_some() {
+            return self.collect(node, layout);
+        }
+        if way.is_empty() {
+            return Ok(());
+        }
+        let (step, rest) = way.split_once('/').unwrap_or((way, if is_any_way { way } else { "" }));
+        let next = steps(node, step);
+        if matches!(step, "*" | "+") && !matches!(node, Json::Object(_)) {
+            node.list()?;
+        } else if next.is_empty() && !step.contains(['*', '+', '|', '=']) {
+            node.field(step)?;
+        }
+        self.around.push(node);
+        let depth = self.keys.len();
+        for (key, node) in next {
+            if step == "+" {
+                self.begin_run();
+            }
+            self.keys.extend(key);
+            self.descend(node, rest, layout)?;
+            self.keys.truncate(depth);
+        }
+        self.around.pop();
+        Ok(())
+    }
+
+    fn collect(&mut self, result: &'j Json<'a>, layout: &'static Layout) -> Result<(), Misfit<'j, 'a>> {
+        if self.is_survey {
+            for setting in layout.settings {
+                let word = self.word(result, setting.rsplit(' ').next().unwrap_or(setting))?;
+                self.settings.entry(setting).or_default().insert(word);
+            }
+            return Ok(());
+        }
+        let name = self.name(result, layout)?;
+        let misfit = |problem| result.misfit(problem);
+        for (field, sound, reason) in layout.sound {
+            if let Some(found) = self.field(result, field)
+                && found.word()?.as_str() != *sound
+            {
+                let told = Name::beginning(&format!("{field} {}", found.word()?.as_str()));
+                let reason = at(result, reason).and_then(|reason| reason.word().ok());
+                let kind = if *field == "is_skipped" { MissingKind::Skipped } else { MissingKind::Failed };
+                return self.miss(name, kind, reason.or(Some(told))).map_err(misfit);
+            }
+        }
+        let divisor = match self.field(result, layout.divisor) {
+            Some(divisor) => divisor.number(0)?,
+            None => 1.0,
+        };
+        let mut is_measured = false;
+        for (metric, unit, way) in layout.measures {
+            let mut values = vec![result];
+            for step in way.split('/') {
+                values =
+                    values.into_iter().flat_map(|node| steps(node, step)).map(|(_, node)| node).collect();
+            }
+            is_measured |= !values.is_empty();
+            let is_zero = |value: &&Json<'_>| value.number(0).is_ok_and(|number| number == 0.0);
+            if values.is_empty() || layout.zero_is_none && values.iter().all(is_zero) {
+                continue;
+            }
+            let value_of = (*way == layout.iterations).then_some(ValueOf::Iteration);
+            let metric = self.required(result, metric)?;
+            let unit = self.word(result, unit)?;
+            let (unit, shift) = unit.map_or((SeriesUnit::Bare, 0), |unit| unit_of(&unit, &metric));
+            let series = self.collection.distinct(name.with_metric(metric)).map_err(misfit)?;
+            self.collection.declare(&series, self.direction(result), value_of);
+            for value in values {
+                // A divisor of 0 makes values that are not finite, which are left out too.
+                let pushed = match value {
+                    _ if value.is_not_finite() => self.collection.leave_out(&series),
+                    // nvbench writes numbers as texts, so that no reader rounds them.
+                    Json::Text(text) => self.collection.push_text(&series, &unit, self.run, text, shift),
+                    _ => self.collection.push(&series, &unit, self.run, value.number(shift)? / divisor),
+                };
+                pushed.map_err(|problem| value.misfit(problem))?;
+            }
+        }
+        if !is_measured && !layout.summaries.is_empty() {
+            let warning = ImportWarning::about(ImportCode::SummaryOnly, &name.benchmark);
+            return self.collection.warn(warning).map_err(misfit);
+        }
+        if is_measured { Ok(()) } else { self.miss(name, MissingKind::Failed, None).map_err(misfit) }
+    }
+
+    fn name(&self, result: &'j Json<'a>, layout: &'static Layout) -> Result<SeriesName, Misfit<'j, 'a>> {
+        let mut name = SeriesName::wall(self.required(result, layout.benchmark)?);
+        name.version = self.word(result, layout.version)?;
+        let varied = layout.settings.iter().filter(|setting| self.settings[*setting].len() > 1);
+        for place in layout.labels.iter().chain(varied) {
+            let (label, place) = place.split_once(' ').unwrap_or((&place[1..], place));
+            if let Some(word) = self.word(result, place)? {
+                name.labels.insert(Name::of(label), word);
+            }
+        }
+        Ok(name)
+    }
+
+    /// Reports that there is no result, once for each benchmark.
+    fn miss(
+        &mut self,
+        name: SeriesName,
+        kind: MissingKind,
+        message: Option<Name>,
+    ) -> Result<(), FileProblem> {
+        if !self.failed.insert(name.clone()) {
+            return Ok(());
+        }
+        let benchmark = Name::beginning(&name.labelled_benchmark());
+        self.collection.fail(MissingResult { benchmark, version: name.version, kind, message })
+    }
+
+    fn field(&self, result: &'j Json<'a>, way: &str) -> Option<&'j Json<'a>> {
+        // Every result would be sought in an object of thousands of results; a tool's facts are in smaller ones.
+        let is_small =
+            |outer: &&&Json<'_>| !matches!(outer, Json::Object(members) if members.len() > MAX_COLUMNS);
+        let mut around = self.around.iter().filter(is_small);
+        match way.strip_prefix('@') {
+            _ if way.is_empty() => None,
+            Some(way) => around.find_map(|outer| at(outer, way)),
+            None => at(result, way).or_else(|| around.rev().find_map(|outer| at(outer, way))),
+        }
+    }
+
+    fn word(&self, result: &'j Json<'a>, word: &'static str) -> Result<Option<Name>, Misfit<'j, 'a>> {
+        if let Some(way) = word.strip_prefix('@') {
+            return self.field(result, way).map(Json::word).transpose();
+        }
+        let text = match word.strip_prefix('#') {
+            None => word.to_owned(),
+            Some("*") => {
+                let keys: Vec<&str> = self.keys.iter().copied().filter(|key| *key != "data").collect();
+                if keys.is_empty() { "unnamed".to_owned() } else { keys.join("/") }
+            }
+            Some(number) => {
+                // Where a list stands in the place of an object there is no key.
+                let at = number.trim_end_matches('_').parse().ok();
+                let key = at.and_then(|at: usize| self.keys.get(at)).copied().unwrap_or_default();
+                let cut = if number.ends_with('_') { key.split('_').next() } else { None };
+                cut.unwrap_or(key).to_owned()
+            }
+        };
+        if text.is_empty() {
+            return Ok(None);
+        }
+        Name::new(text).map(Some).map_err(|problem| result.misfit(problem))
+    }
+
+    fn required(&self, result: &'j Json<'a>, word: &'static str) -> Result<Name, Misfit<'j, 'a>> {
+        let missing = FileProblem::Missing { field: word.trim_start_matches('@') };
+        self.word(result, word)?.ok_or_else(|| result.misfit(missing))
+    }
+
+    /// Which values are the better ones, as github-action-benchmark says it of what it cannot know.
+    fn direction(&self, result: &'j Json<'a>) -> Option<Better> {
+        match self.field(result, "tool")?.text().ok()? {
+            "customBiggerIsBetter" => Some(Better::Higher),
+            "customSmallerIsBetter" => Some(Better::Lower),
+            _ => None,
+        }
+    }
+}
+
+/// What a step leads to, with the keys that it takes.
+fn steps<'j, 'a>(node: &'j Json<'a>, step: &'static str) -> Vec<(Option<&'j str>, &'j Json<'a>)> {
+    match (node, step) {
+        (Json::List(elements), "*" | "+" | "**") => elements.iter().map(|element| (None, element)).collect(),
+        (Json::Object(_), "*" | "**") => node.members().map(|(key, member)| (Some(key), member)).collect(),
+        (Json::List(elements), _) if step.starts_with("tag=") => {
+            let tag = step.trim_start_matches("tag=");
+            let is_tagged = |element: &&Json<'_>| {
+                element
+                    .get("tag")
+                    .and_then(|tag| tag.text().ok())
+                    .is_some_and(|found| found.replace('/', ".") == tag)
+            };
+            elements.iter().filter(is_tagged).map(|element| (None, element)).collect()
+        }
+        _ => step.split('|').filter_map(|key| Some((Some(key), node.get(key)?))).collect(),
+    }
+}
+
+/// What is at the end of a way of keys; at that of no key, the value itself.
+fn at<'j, 'a>(node: &'j Json<'a>, way: &str) -> Option<&'j Json<'a>> {
+    let mut keys = way.split('/').filter(|key| !key.is_empty());
+    keys.try_fold(node, |node, keys| keys.split('|').find_map(|key| node.get(key)))
+}
+
+/// The unit that a tool's word means, and the power of ten to it. What is for one iteration or operation has the unit of that; Bencher's
+/// measures have the units that their names imply.
+fn unit_of(word: &Name, metric: &Name) -> (SeriesUnit, i32) {
+    let text = word.as_str();
+    let text = match text.strip_suffix("/iter").or_else(|| text.strip_suffix("/op")).unwrap_or(text) {
+        "latency" => "ns",
+        "build-time" => "s",
+        "file-size" => "B",
+        "throughput" => "ops/s",
+        _ if word == metric => "",
+        text => text,
+    };
+    SeriesUnit::of_word(&Name::beginning(text))
+}
