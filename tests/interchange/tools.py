@@ -1,6 +1,6 @@
 """Files that other tools write, read by `speedup compare`: as many values as the tool measured, with the same mean.
 
-    tools.py SPEEDUP FOLDER HYPERFINE2      with hyperfine 1, cargo, git, go, g++, libbenchmark, catch2 and the packages of requirements.txt
+    tools.py SPEEDUP FOLDER HYPERFINE2      with hyperfine 1, cargo, git, go, g++, libbenchmark, catch2, fio and the packages of requirements.txt
                                             installed, and the program of hyperfine 2
 """
 
@@ -120,6 +120,42 @@ static int sum(int length) { int total = 0; for (int one = 0; one < length; one+
 TEST_CASE("sums") { BENCHMARK("sum") { return sum(100); }; }
 """
 
+LIBTEST = """
+#![feature(test)]
+extern crate test;
+
+#[bench]
+fn sum(bencher: &mut test::Bencher) {
+    bencher.iter(|| (0..100_u64).fold(0, |sum, one| test::black_box(sum + one)))
+}
+"""
+
+FIO = """
+[write]
+filename=fio.data
+size=1m
+rw=write
+ioengine=sync
+"""
+
+REFRAME = """
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+@rfm.simple_test
+class Sums(rfm.RunOnlyRegressionTest):
+    valid_systems, valid_prog_environs = ["*"], ["*"]
+    executable, executable_opts = "echo", ["rate: 12.5"]
+
+    @sanity_function
+    def has_rate(self):
+        return sn.assert_found("rate", self.stdout)
+
+    @performance_function("MB/s")
+    def rate(self):
+        return sn.extractsingle(r"rate: ([0-9.]+)", self.stdout, 1, float)
+"""
+
 REBENCH = """
 benchmark_suites:
   small:
@@ -144,9 +180,9 @@ def run(*command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
-def read(speedup, *files, options=()):
+def read(speedup, *files, options=(), method="effect"):
     """What the comparison says of the samples: benchmark and version, number of values, mean."""
-    answer = json.loads(run(speedup, "compare", "--method", "effect", "--format", "json", *options, *files))
+    answer = json.loads(run(speedup, "compare", "--method", method, "--format", "json", *options, *files))
     return {(one["benchmark"], one["version"]): (one["values"], one["mean"]) for one in answer["samples"]}
 
 
@@ -227,10 +263,11 @@ def criterion(speedup, folder):
     for name, text in {"Cargo.toml": CRITERION_MANIFEST, "lib.rs": "", "sums.rs": CRITERION}.items():
         (project / name).write_text(text)
     environment = {**os.environ, "CARGO_TARGET_DIR": str(project / "target")}
-    wanted, of_raw, raw = {}, {}, []
+    wanted, of_raw, raw, printed = {}, {}, [], folder / "criterion.txt"
     for version in ["before", "after"]:
         build = ["cargo", "bench", "--quiet", "--", "--save-baseline", version]
-        run(*build, cwd=project, env=environment, stderr=subprocess.DEVNULL)
+        printed.write_text(run(*build, cwd=project, env=environment, stderr=subprocess.DEVNULL))
+        on_console = {name: mean for (name, _), (_, mean) in read(speedup, printed, method="diagnostics").items()}
         for length in ["100", "200"]:
             sample = project / f"target/criterion/sum/range/{length}/{version}/sample.json"
             values = json.loads(sample.read_text())
@@ -240,6 +277,9 @@ def criterion(speedup, folder):
             mean = sum(groups) / len(groups)
             if abs(mean / slope - 1) > 0.1:
                 sys.exit(f"criterion: the mean of the values is {mean}, its slope {slope}")
+            # It prints five digits.
+            if abs(on_console[f"sum/range/{length}"] / slope - 1) > 1e-4:
+                sys.exit(f"criterion prints {on_console}, and its slope is {slope}")
             wanted[(f"sum/range/{length}", version)] = groups
     for length in ["100", "200"]:
         of_benchmark = project / f"target/criterion/sum/range/{length}"
@@ -260,6 +300,41 @@ def criterion(speedup, folder):
 
     found = {key: of for key, of in read(speedup, project / "target/criterion").items()}
     same("criterion, its directory", found, wanted)
+
+
+def libtest(speedup, folder):
+    source, program, printed = folder / "libtest.rs", folder / "libtest", folder / "libtest.txt"
+    source.write_text(LIBTEST)
+    environment = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
+    run("rustc", "--test", "-O", "-o", program, source, env=environment)
+    printed.write_text("".join(run(program, "--bench") for _ in range(3)))
+    medians = [line.split("bench:")[1].split("ns/iter")[0] for line in printed.read_text().splitlines() if "bench:" in line]
+    wanted = {"sum": [float(median.strip().replace(",", "")) / 1e9 for median in medians]}
+    found = read(speedup, printed, method="diagnostics")
+    same("libtest", {name: of for (name, _), of in found.items()}, wanted)
+
+
+def fio(speedup, folder):
+    job, path = folder / "write.fio", folder / "fio.json"
+    job.write_text(FIO)
+    run("fio", "--output-format=json", f"--output={path}", job, cwd=folder)
+    wanted = json.loads(path.read_text())["jobs"][0]["write"]["lat_ns"]["mean"] / 1e9
+    answer = run(speedup, "compare", "--method", "diagnostics", "--format", "json", path, "--metric", "latency")
+    (sample,) = json.loads(answer)["samples"]
+    same("fio", {"latency": (sample["values"], sample["mean"])}, {"latency": [wanted]})
+
+
+def reframe(speedup, folder):
+    source = folder / "reframe_sums.py"
+    source.write_text(REFRAME)
+    tool = Path(sys.executable).with_name("reframe")
+    for _ in range(2):
+        run(tool, "--prefix", folder / "reframe", "-c", source, "-r", cwd=folder, stderr=subprocess.STDOUT)
+    (log,) = (folder / "reframe/perflogs").rglob("*.log")
+    answer = json.loads(run(speedup, "compare", "--method", "diagnostics", "--format", "json", log))
+    expect("ReFrame's unit and direction", (answer["metric"], answer["unit"], answer["better"]), ("rate", "MB/s", "higher"))
+    (sample,) = answer["samples"]
+    same("ReFrame", {"Sums": (sample["values"], sample["mean"])}, {"Sums": [12.5, 12.5]})
 
 
 def of_equal_weight(iterations, totals):
@@ -412,6 +487,9 @@ def main(speedup, folder, newer_hyperfine):
     catch2(speedup, folder)
     google_benchmark(speedup, folder)
     rebench(speedup, folder)
+    libtest(speedup, folder)
+    fio(speedup, folder)
+    reframe(speedup, folder)
 
 
 if __name__ == "__main__":
