@@ -185,14 +185,17 @@ fn in_words(share: &FasterShare, answer: &Answer) -> String {
     } else {
         format!("faster by at least {}", count::percent(share.by))
     };
+    let most = benchmarks - excluded;
     let (lower, upper) = share.band();
+    let (mut number, mut share) = (shown.to_string(), count::percent(lower));
+    if most > *shown {
+        number.push_str(&format!(" to {most}"));
+        share.push_str(&format!(" to {}", count::percent(upper)));
+    }
+    let all = count::counted(*benchmarks as u64, "benchmark");
+    let level = count::percent(answer.confidence.get());
     format!(
-        "{candidate} is {faster} than {baseline} on {shown} to {} of {} ({} to {}), at confidence level {}; measured so: {observed}.",
-        benchmarks - excluded,
-        count::counted(*benchmarks as u64, "benchmark"),
-        count::percent(lower),
-        count::percent(upper),
-        count::percent(answer.confidence.get()),
+        "{candidate} is {faster} than {baseline} on {number} of {all} ({share}), at confidence level {level}; measured so: {observed}."
     )
 }
 
