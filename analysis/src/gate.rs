@@ -38,9 +38,12 @@ pub struct Conclusion {
     /// more. Absent where the ruling is by an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruling_p_value: Option<f64>,
-    /// What is missing of the benchmark, by which the ruling is then.
+    /// What failed in the candidate, by which the ruling is then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// What else is missing, so that nothing was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// The speedup that the interval is of.
     pub speedup: Option<f64>,
     /// Both ends of the speedup's interval, where it has them; not adjusted.
@@ -123,8 +126,9 @@ impl fmt::Display for Conclusion {
             Some(_) => EndpointVerdict::from(verdict).words(),
             None => verdict.words(),
         };
-        if let (Some(failure), None) = (&self.failure, self.speedup) {
-            return f.write_str(failure);
+        let told = self.failure.as_ref().or(self.missing.as_ref());
+        if let (Some(told), Verdict::NotEnoughData) = (told, self.verdict) {
+            return f.write_str(told);
         }
         if let Some(endpoint) = &self.endpoint {
             write!(f, "{endpoint} ")?;
@@ -151,7 +155,7 @@ impl Judgement {
             match conclusion.ruling {
                 Ruling::Regression => {
                     // What failed is not known to be slower either.
-                    if conclusion.failure.is_some() {
+                    if conclusion.failure.is_some() && conclusion.verdict != Verdict::Slower {
                         judgement.undecided.push(conclusion.clone());
                     }
                     judgement.regressions.push(conclusion);
@@ -185,6 +189,7 @@ impl Conclusion {
             ruling: verdict.into(),
             ruling_p_value: None,
             failure: None,
+            missing: None,
             speedup,
             interval,
         }

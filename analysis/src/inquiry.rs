@@ -74,7 +74,7 @@ pub use speedup_test::{
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
-use crate::gate::Conclusion;
+use crate::gate::{Conclusion, Ruling};
 use method::{Asked, Found, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,7 @@ use speedup_core::value::seed::Seed;
 use speedup_statistics::{
     inference::ConfidenceLevel, inference::Threshold, ratio::BenchmarkWeights, test::Selection,
 };
+use std::collections::BTreeMap;
 
 methods! { $
     Ratio(options: RatioOptions) of ratio finds Vec<RatioSuite>, "ratio":
@@ -183,7 +184,7 @@ impl Inquiry {
         let answer = Answer { gates, faster_shares, ..Answer::new(self, &pairing, level, findings) };
         match (&self.method, control) {
             (Method::Ratio(options), Some(control)) => {
-                let control = Pairing::new(self, &[&self.suites[0], control])?;
+                let control = Pairing::new(self, &[&self.suites[0], control]).map_err(of_control)?;
                 let found = ratio::control(self, &pairing, &control, options, level);
                 Ok(answer.with_control(&control, found))
             }
@@ -204,15 +205,19 @@ impl Inquiry {
         }
         let mut gates = findings.conclusions(level, self.noise_threshold);
         if !self.noise_threshold.is_none() && !matches!(self.method, Method::Ratio(_)) {
-            let beyond = self.faster_candidates().answer()?.gates;
-            // What is missing comes last of all.
-            let beyond = beyond.into_iter().filter(|one| one.failure.is_none());
-            for (one, beyond) in gates.iter_mut().zip(beyond) {
-                one.ruling = beyond.ruling;
-                one.ruling_p_value = beyond.ruling_p_value;
+            let mut rulings = BTreeMap::new();
+            for one in self.faster_candidates().answer()?.gates {
+                rulings
+                    .insert((one.candidate, one.benchmark, one.endpoint), (one.ruling, one.ruling_p_value));
+            }
+            for one in &mut gates {
+                let key = (one.candidate.clone(), one.benchmark.clone(), one.endpoint.clone());
+                // Values at the edge of what can be computed may be beyond it when they are scaled.
+                let beyond = rulings.get(&key).copied();
+                (one.ruling, one.ruling_p_value) = beyond.unwrap_or((Ruling::Undecided, None));
             }
         }
-        missing::add_missing(&mut gates, pairing);
+        missing::add_missing(&mut gates, &pairing.available, &pairing.benchmarks.iter().copied().collect());
         Ok(gates)
     }
 
@@ -255,6 +260,14 @@ impl Inquiry {
                 Ok((before.iter().chain(after).collect(), Some(&self.suites[at])))
             }
         }
+    }
+}
+
+/// The refusal of a control: what it lacks says nothing of a candidate.
+fn of_control(error: InquiryError) -> InquiryError {
+    match error {
+        InquiryError::NoResults { listed, .. } => InquiryError::NoResults { listed, gates: Vec::new() },
+        other => other,
     }
 }
 

@@ -105,7 +105,7 @@ impl ValueOf {
         match self {
             Self::Run => "per run",
             Self::Iteration => "per iteration",
-            Self::Summary => "per batch of iterations",
+            Self::Summary => "per iteration, in batches",
         }
     }
 }

@@ -168,9 +168,14 @@ fn opening(answer: &Answer, subject: Subject<'_>) -> String {
 /// The codes of what stands before any ratio: a program that crashed is not faster.
 const FIRST: [WarningCode; 2] = [WarningCode::FailedRuns, WarningCode::UnmatchedBenchmarks];
 
-fn sentences(answer: &Answer) -> Option<String> {
+/// What failed or is missing, as sentences.
+pub fn missing(answer: &Answer) -> impl Iterator<Item = &str> {
     let first = answer.caveats.iter().filter(|caveat| FIRST.iter().any(|code| caveat.code == *code));
-    let mut lines: Vec<String> = first.map(|caveat| caveat.sentence.clone()).collect();
+    first.map(|caveat| caveat.sentence.as_str())
+}
+
+fn sentences(answer: &Answer) -> Option<String> {
+    let mut lines: Vec<String> = missing(answer).map(str::to_owned).collect();
     lines.extend(told(&answer.findings).sentences());
     lines.extend(answer.faster_shares.iter().map(|share| in_words(share, answer)));
     lines.extend(answer.controls.as_ref().map(|controls| controls.sentence.clone()));

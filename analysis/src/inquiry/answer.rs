@@ -3,7 +3,7 @@
 use super::suite::{Grouping, Observed};
 use super::{
     FasterShare, Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, blocks, diagnostics,
-    pairing::Pairing,
+    missing, pairing::Pairing,
 };
 use crate::conclusion::{Reason, Warning, WarningCode};
 use crate::{gate::Conclusion, gate::GateError, study::ControlsReport};
@@ -140,7 +140,7 @@ impl Answer {
             versions: pairing.versions.iter().map(|&version| version.to_owned()).collect(),
             samples: samples.collect(),
             unmatched: pairing.unmatched.clone(),
-            missing: pairing.missing.clone(),
+            missing: pairing.available.iter().flat_map(|version| version.missing.values().cloned()).collect(),
             findings,
             noise_threshold: inquiry.noise_threshold,
             gates: Vec::new(),
@@ -213,6 +213,6 @@ fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Warning> {
         ));
     }
     warnings.extend(blocks::warnings(pairing, method));
-    warnings.extend(pairing.missing_caveats());
+    warnings.extend(missing::caveats(&pairing.available, &pairing.unmatched));
     warnings
 }

@@ -1,13 +1,13 @@
 //! Benchmarks that some version has no usable result of, and what gates make of them: a program that crashes is not faster.
 //!
-//! What a source says is missing stands in [`Suite::missing`]; what only the comparison shows is found here: benchmarks that
-//! another version has, and samples that cannot be compared.
+//! What a source says is missing stands in [`Suite::missing`]; here it is joined with what only a comparison shows: samples
+//! that cannot be compared, and benchmarks that only one of two versions has.
 
-use super::{InquiryError, NamedSample, Suite, pairing::Pairing};
+use super::{InquiryError, Suite, Unmatched, suite::Observed};
 use crate::conclusion::{Verdict, Warning, WarningCode};
 use crate::gate::{Conclusion, Ruling};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, collections::BTreeSet, fmt};
 
 /// A benchmark of which a version has no result, or some runs that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,14 +28,12 @@ pub enum MissingCause {
     Failed,
     /// Some or all of its runs failed; their values are not in the sample.
     FailedRuns { failed: u64, runs: u64 },
-    /// It was left out on purpose.
-    Skipped,
-    /// What should be its result cannot be read as one.
-    Unreadable,
     /// Its values cannot be compared: they are not positive, or out of range.
     Unusable,
-    /// Another version has it.
-    Absent,
+    /// What should be its result cannot be read as one.
+    Unreadable,
+    /// It was left out on purpose.
+    Skipped,
 }
 
 /// A benchmark that is missing, and in which version.
@@ -51,6 +49,17 @@ impl MissingCause {
     fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::FailedRuns { .. })
     }
+
+    /// How grave it is: of several remarks on one benchmark the gravest counts.
+    fn gravity(self) -> u8 {
+        match self {
+            Self::Failed => 4,
+            Self::FailedRuns { .. } => 3,
+            Self::Unusable => 2,
+            Self::Unreadable => 1,
+            Self::Skipped => 0,
+        }
+    }
 }
 
 impl fmt::Display for MissingSample {
@@ -65,7 +74,6 @@ impl fmt::Display for MissingSample {
             MissingCause::Skipped => write!(f, "{benchmark} was skipped in {version}")?,
             MissingCause::Unreadable => write!(f, "the result of {benchmark} in {version} cannot be read")?,
             MissingCause::Unusable => write!(f, "{benchmark} in {version} cannot be compared")?,
-            MissingCause::Absent => write!(f, "{version} has no {benchmark}")?,
         }
         match message {
             Some(message) => write!(f, " ({message})"),
@@ -74,133 +82,213 @@ impl fmt::Display for MissingSample {
     }
 }
 
-/// The samples of a suite that can be compared, by benchmark, and what is missing of it.
-pub(super) struct UsableSamples<'a> {
-    pub(super) by_name: BTreeMap<&'a str, &'a NamedSample>,
-    pub(super) missing: Vec<MissingBenchmark>,
-    /// Why the first of those that cannot be compared is none.
-    pub(super) refusal: Option<InquiryError>,
+/// What a version has: its samples that can be compared, and what is missing of it.
+pub(super) struct Availability<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) samples: BTreeMap<&'a str, Observed<'a>>,
+    pub(super) missing: BTreeMap<String, MissingSample>,
+    /// Why the first of the samples that cannot be compared is none.
+    refusal: Option<InquiryError>,
 }
 
-impl<'a> UsableSamples<'a> {
-    pub(super) fn new(suite: &'a Suite, by_name: BTreeMap<&'a str, &'a NamedSample>) -> Self {
-        let mut usable = Self { by_name: BTreeMap::new(), missing: suite.missing.clone(), refusal: None };
-        for (name, sample) in by_name {
+impl<'a> Availability<'a> {
+    pub(super) fn new(suite: &'a Suite) -> Result<Self, InquiryError> {
+        let mut available = Self { suite, samples: BTreeMap::new(), missing: BTreeMap::new(), refusal: None };
+        let mut names = BTreeSet::new();
+        for sample in &suite.benchmarks {
+            let name = sample.benchmark.as_str();
+            if !names.insert(name) {
+                let (version, benchmark) = (suite.version.clone(), name.to_owned());
+                return Err(InquiryError::BenchmarkTwice { version, benchmark });
+            }
             match sample.observed(&suite.version) {
-                Ok(_) => {
-                    usable.by_name.insert(name, sample);
+                Ok(observed) => {
+                    available.samples.insert(name, observed);
                 }
                 Err(refusal) => {
-                    // Where it is stands before the message.
+                    // Where it is stands beside the message.
                     let place = format!(" of {name} of {}", suite.version);
-                    usable.missing.push(MissingBenchmark {
+                    available.add(&MissingBenchmark {
                         benchmark: name.to_owned(),
                         cause: MissingCause::Unusable,
                         message: Some(refusal.to_string().replacen(&place, "", 1)),
                     });
-                    usable.refusal.get_or_insert(refusal);
+                    available.refusal.get_or_insert(refusal);
                 }
             }
         }
-        usable
+        suite.missing.iter().for_each(|one| available.add(one));
+        if names.is_empty() && available.missing.is_empty() {
+            return Err(InquiryError::NoBenchmarks { version: suite.version.clone() });
+        }
+        Ok(available)
     }
 
-    /// Whether the suite says that it lacks a benchmark.
-    pub(super) fn lacks(&self, benchmark: &str) -> bool {
-        self.missing.iter().any(|one| one.benchmark == benchmark)
+    /// Adds a remark, unless there is a graver one on the same benchmark.
+    fn add(&mut self, what: &MissingBenchmark) {
+        let known = self.missing.get(&what.benchmark);
+        if known.is_none_or(|known| known.what.cause.gravity() < what.cause.gravity()) {
+            let missing = MissingSample { version: self.suite.version.clone(), what: what.clone() };
+            self.missing.insert(what.benchmark.clone(), missing);
+        }
+    }
+
+    fn has(&self, benchmark: &str) -> bool {
+        self.samples.contains_key(benchmark)
+    }
+
+    /// The benchmarks that crashed, also in some runs only.
+    pub(super) fn failures(&self) -> BTreeSet<&str> {
+        let failed = self.missing.iter().filter(|(_, one)| one.what.cause.is_failure());
+        failed.map(|(name, _)| name.as_str()).collect()
     }
 }
 
-/// Adds the benchmarks that gates cannot pass: a failure of the candidate is a regression, where the baseline has a result; all else
-/// that is missing is undecided. What both versions skip is no question.
-pub(super) fn add_missing(gates: &mut Vec<Conclusion>, pairing: &Pairing<'_>) {
-    let baseline = pairing.versions[0];
-    for (_, candidate) in pairing.candidates() {
-        let causes = |version: &str| -> BTreeMap<&str, &MissingSample> {
-            let of_version = pairing.missing.iter().filter(|one| one.version == version);
-            of_version.map(|one| (one.what.benchmark.as_str(), one)).collect()
-        };
-        let (before, after) = (causes(baseline), causes(candidate));
-        let mut names: Vec<&str> = after.keys().chain(before.keys()).copied().collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            let [before, after] = [&before, &after].map(|causes| causes.get(name).copied());
-            let is_skipped =
-                |one: Option<&MissingSample>| one.is_some_and(|one| one.what.cause == MissingCause::Skipped);
-            if is_skipped(before) && is_skipped(after) {
+/// The benchmarks that some version has or says to be missing, and that another has no usable sample of.
+pub(super) fn unmatched(versions: &[Availability<'_>]) -> Vec<Unmatched> {
+    let mut seen = BTreeSet::new();
+    let mut unmatched = Vec::new();
+    for version in versions {
+        let measured = version.suite.benchmarks.iter().map(|one| one.benchmark.as_str());
+        for name in measured.chain(version.missing.keys().map(String::as_str)) {
+            if !seen.insert(name) {
                 continue;
             }
-            let fails = after.is_some_and(|one| one.what.cause.is_failure());
-            let ruling = if fails && before.is_none() { Ruling::Regression } else { Ruling::Undecided };
-            let failure = after.or(before).map(ToString::to_string);
-            if pairing.benchmarks.contains(&name) {
-                rule_compared(gates, candidate, name, fails.then_some(ruling), failure.as_ref());
+            let lacking = versions.iter().filter(|version| !version.has(name));
+            let missing_in: Vec<String> = lacking.map(|version| version.suite.version.clone()).collect();
+            if !missing_in.is_empty() {
+                unmatched.push(Unmatched { benchmark: name.to_owned(), missing_in });
+            }
+        }
+    }
+    unmatched
+}
+
+/// Lets gates count what is missing: a failure of the candidate is a regression, where the baseline has a result; what else was not
+/// compared is undecided. What both versions skip is no question.
+pub(super) fn add_missing(
+    gates: &mut Vec<Conclusion>,
+    versions: &[Availability<'_>],
+    compared: &BTreeSet<&str>,
+) {
+    let Some((baseline, candidates)) = versions.split_first() else { return };
+    let mut found: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for (at, one) in gates.iter().enumerate() {
+        if let (Some(benchmark), None) = (&one.benchmark, &one.endpoint) {
+            found.entry((one.candidate.clone(), benchmark.clone())).or_default().push(at);
+        }
+    }
+    for candidate in candidates {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for version in [baseline, candidate] {
+            names.extend(version.samples.keys());
+            names.extend(version.missing.keys().map(String::as_str));
+        }
+        for name in names {
+            let Some((ruling, text, is_failure)) = rule(name, baseline, candidate, compared) else {
+                continue;
+            };
+            let mut conclusion =
+                Conclusion::new(&candidate.suite.version, Some(name), Verdict::NotEnoughData, None, None);
+            conclusion.ruling = ruling;
+            if is_failure {
+                conclusion.failure = Some(text);
             } else {
-                let verdict = Verdict::NotEnoughData;
-                let conclusion = Conclusion::new(candidate, Some(name), verdict, None, None);
-                gates.push(Conclusion { ruling, failure, ..conclusion });
+                conclusion.missing = Some(text);
+            }
+            let key = (candidate.suite.version.clone(), name.to_owned());
+            match found.get(&key).filter(|_| compared.contains(name)) {
+                Some(places) => {
+                    for at in places {
+                        let one = &mut gates[*at];
+                        one.failure.clone_from(&conclusion.failure);
+                        // A verdict against the candidate stands.
+                        if one.ruling != Ruling::Regression {
+                            one.ruling = ruling;
+                            one.ruling_p_value = None;
+                        }
+                    }
+                }
+                None => gates.push(conclusion),
             }
         }
     }
     // Those of one candidate stand together.
-    gates.sort_by_key(|one| pairing.versions.iter().position(|version| *version == one.candidate));
+    let order: BTreeMap<&str, usize> =
+        versions.iter().enumerate().map(|(at, version)| (version.suite.version.as_str(), at)).collect();
+    gates.sort_by_key(|one| order.get(one.candidate.as_str()).copied());
 }
 
-/// Rules on a benchmark that was compared although some runs failed. A verdict against the candidate stands.
-fn rule_compared(
-    gates: &mut [Conclusion],
-    candidate: &str,
-    benchmark: &str,
-    ruling: Option<Ruling>,
-    failure: Option<&String>,
-) {
-    for one in gates {
-        let is_it = one.candidate == candidate && one.benchmark.as_deref() == Some(benchmark);
-        if !is_it || one.endpoint.is_some() {
-            continue;
-        }
-        one.failure = failure.cloned();
-        if let Some(ruling) = ruling.filter(|_| one.ruling != Ruling::Regression) {
-            one.ruling = ruling;
-            one.ruling_p_value = None;
-        }
+/// What a gate makes of a benchmark that is missing somewhere, why, and whether the candidate failed; `None` where nothing is missing
+/// that counts.
+fn rule(
+    name: &str,
+    baseline: &Availability<'_>,
+    candidate: &Availability<'_>,
+    compared: &BTreeSet<&str>,
+) -> Option<(Ruling, String, bool)> {
+    let before = baseline.missing.get(name);
+    let after = candidate.missing.get(name);
+    if let Some(failed) = after.filter(|one| one.what.cause.is_failure()) {
+        let ruling = if baseline.has(name) { Ruling::Regression } else { Ruling::Undecided };
+        return Some((ruling, failed.to_string(), true));
     }
+    if compared.contains(name) {
+        return None;
+    }
+    let are_skipped =
+        [before, after].iter().all(|one| one.is_some_and(|one| one.what.cause == MissingCause::Skipped));
+    if are_skipped {
+        return None;
+    }
+    let text = match after.or(before) {
+        Some(missing) => missing.to_string(),
+        None if !candidate.has(name) => format!("{} has no {name}", candidate.suite.version),
+        None if !baseline.has(name) => format!("{} has no {name}", baseline.suite.version),
+        None => format!("{name} is not compared, since another version lacks it"),
+    };
+    Some((Ruling::Undecided, text, false))
 }
 
-impl Pairing<'_> {
-    /// How many benchmarks failed in a candidate, so that nothing can be compared.
-    pub(super) fn failures(&self, candidate: &str) -> usize {
-        let of_candidate = self.missing.iter().filter(|one| one.version == candidate);
-        let failed = of_candidate.filter(|one| one.what.cause.is_failure());
-        failed.filter(|one| !self.benchmarks.contains(&one.what.benchmark.as_str())).count()
-    }
-
-    /// What is missing as caveats: runs that failed, and benchmarks that are not compared.
-    pub(super) fn missing_caveats(&self) -> Vec<Warning> {
-        let (failed, other): (Vec<_>, Vec<_>) =
-            self.missing.iter().partition(|one| one.what.cause.is_failure());
-        let mut warnings = Vec::new();
-        if !failed.is_empty() {
-            warnings.push(Warning::new(WarningCode::FailedRuns, listed(&failed)));
+/// What is missing as caveats: what failed, and what is not compared for another reason.
+pub(super) fn caveats(versions: &[Availability<'_>], unmatched: &[Unmatched]) -> Vec<Warning> {
+    let mut failed = Vec::new();
+    let mut other = Vec::new();
+    let mut told = BTreeSet::new();
+    for version in versions {
+        for (name, missing) in &version.missing {
+            let texts = if missing.what.cause.is_failure() { &mut failed } else { &mut other };
+            texts.push(missing.to_string());
+            told.insert((name.as_str(), version.suite.version.as_str()));
         }
-        if !other.is_empty() {
-            warnings.push(Warning::new(
-                WarningCode::UnmatchedBenchmarks,
-                format!("Not compared: {}", listed(&other)),
-            ));
-        }
-        warnings
     }
+    for one in unmatched {
+        let absent =
+            one.missing_in.iter().filter(|version| !told.contains(&(one.benchmark.as_str(), version)));
+        let absent: Vec<&str> = absent.map(String::as_str).collect();
+        if !absent.is_empty() {
+            other.push(format!("{} is not in {}", one.benchmark, absent.join(", ")));
+        }
+    }
+    let mut warnings = Vec::new();
+    if !failed.is_empty() {
+        warnings.push(Warning::new(WarningCode::FailedRuns, listed(failed)));
+    }
+    if !other.is_empty() {
+        let sentence = format!("Not compared: {}", listed(other));
+        warnings.push(Warning::new(WarningCode::UnmatchedBenchmarks, sentence));
+    }
+    warnings
 }
 
-/// Results that a sentence names.
+/// Texts that a sentence has room for.
 const MOST_LISTED: usize = 12;
 
-fn listed(missing: &[&MissingSample]) -> String {
-    let mut texts: Vec<String> = missing.iter().take(MOST_LISTED).map(ToString::to_string).collect();
-    if missing.len() > MOST_LISTED {
-        texts.push(format!("and {} more", missing.len() - MOST_LISTED));
+fn listed(mut texts: Vec<String>) -> String {
+    let more = texts.len().saturating_sub(MOST_LISTED);
+    texts.truncate(MOST_LISTED);
+    if more > 0 {
+        texts.push(format!("and {more} more"));
     }
     let mut text = texts.join("; ");
     text.push('.');
@@ -208,26 +296,20 @@ fn listed(missing: &[&MissingSample]) -> String {
 }
 
 /// Why nothing can be compared: a sample that cannot be, what is missing, or that names do not match.
-pub(super) fn nothing_compared(suites: &[&Suite], usable: Vec<UsableSamples<'_>>) -> InquiryError {
-    let mut missing = Vec::new();
-    for (suite, samples) in suites.iter().zip(usable) {
-        if let Some(refusal) = samples.refusal {
-            return refusal;
-        }
-        let version = &suite.version;
-        missing
-            .extend(samples.missing.into_iter().map(|what| MissingSample { version: version.clone(), what }));
+pub(super) fn nothing_compared(mut versions: Vec<Availability<'_>>) -> InquiryError {
+    if let Some(refusal) = versions.iter_mut().find_map(|version| version.refusal.take()) {
+        return refusal;
     }
-    if !missing.is_empty() {
-        let is_of_candidate = |one: &MissingSample| one.version != suites[0].version;
-        let candidate_failed = missing.iter().any(|one| is_of_candidate(one) && one.what.cause.is_failure());
-        let listed = listed(&missing.iter().collect::<Vec<_>>());
-        return InquiryError::NoResults { listed, candidate_failed };
+    if versions.iter().any(|version| !version.missing.is_empty()) {
+        let mut gates = Vec::new();
+        add_missing(&mut gates, &versions, &BTreeSet::new());
+        let texts = versions.iter().flat_map(|version| version.missing.values().map(ToString::to_string));
+        return InquiryError::NoResults { listed: listed(texts.collect()), gates };
     }
-    let example = |suite: &&Suite| {
-        let name = suite.benchmarks.first().map_or("", |one| one.benchmark.as_str());
-        format!("{} has {name:?}", suite.version)
-    };
-    let examples: Vec<String> = suites.iter().take(2).map(example).collect();
+    let mut examples = Vec::new();
+    for version in versions.iter().take(2) {
+        let name = version.suite.benchmarks.first().map_or("", |one| one.benchmark.as_str());
+        examples.push(format!("{} has {name:?}", version.suite.version));
+    }
     InquiryError::NothingInCommon { examples: examples.join(", ") }
 }

@@ -1,11 +1,11 @@
 //! The benchmarks that all versions have, by name.
 
-use super::missing::{MissingBenchmark, MissingCause, MissingSample, UsableSamples, nothing_compared};
-use super::suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
+use super::missing::{Availability, nothing_compared, unmatched};
+use super::suite::{MOST_VALUES, MOST_VERSIONS, Observed};
 use super::{Inquiry, InquiryError, Preference, Unmatched, blocked::Blocked};
 use crate::study::design::Arranged;
 use speedup_statistics::{ratio::BenchmarkWeights, ratio::SuiteMember, sample::Sample};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The samples, checked, by version and benchmark.
 pub(super) struct Pairing<'a> {
@@ -17,8 +17,8 @@ pub(super) struct Pairing<'a> {
     pub(super) samples: Vec<Vec<Observed<'a>>>,
     /// The benchmarks that a version lacks.
     pub(super) unmatched: Vec<Unmatched>,
-    /// What is missing of each version, and why.
-    pub(super) missing: Vec<MissingSample>,
+    /// What each version has and lacks; also those of which nothing can be compared, which are not in `versions`.
+    pub(super) available: Vec<Availability<'a>>,
     /// What each of the benchmarks counts.
     pub(super) weights: BenchmarkWeights,
 }
@@ -52,40 +52,47 @@ impl<'a> Pairing<'a> {
         {
             return Err(InquiryError::TooManyValues);
         }
-        let mut versions: Vec<&str> = Vec::new();
-        let mut usable: Vec<UsableSamples<'_>> = Vec::new();
+        let compares = inquiry.method.compares();
+        let mut names = BTreeSet::new();
+        let mut available = Vec::with_capacity(suites.len());
         for &suite in suites {
-            if versions.contains(&suite.version.as_str()) {
+            if !names.insert(suite.version.as_str()) {
                 return Err(InquiryError::VersionTwice { version: suite.version.clone() });
             }
-            versions.push(&suite.version);
-            usable.push(UsableSamples::new(suite, named(suite)?));
+            available.push(Availability::new(suite)?);
         }
-        let all_have = |name: &str| usable.iter().all(|samples| samples.by_name.contains_key(name));
-        let of_baseline = suites[0].benchmarks.iter().map(|one| one.benchmark.as_str());
-        let benchmarks: Vec<&str> = of_baseline.filter(|name| all_have(name)).collect();
-        let is_without = if inquiry.method.compares() {
-            benchmarks.is_empty()
-        } else {
-            usable.iter().any(|samples| samples.by_name.is_empty())
-        };
-        if is_without {
-            return Err(nothing_compared(suites, usable));
+        // A candidate of which nothing is left is no reason to compare none.
+        let measured: Vec<&Availability<'_>> =
+            available.iter().filter(|version| !version.samples.is_empty()).collect();
+        let is_comparable = !compares || measured.len() > 1 && !available[0].samples.is_empty();
+        let mut benchmarks: Vec<&str> = Vec::new();
+        for sample in &suites[0].benchmarks {
+            let name = sample.benchmark.as_str();
+            if measured.iter().all(|version| version.samples.contains_key(name)) {
+                benchmarks.push(name);
+            }
         }
-        let mut samples = Vec::with_capacity(suites.len());
-        for (suite, usable) in suites.iter().zip(&usable) {
-            let names: Vec<&str> = if inquiry.method.compares() {
-                benchmarks.clone()
-            } else {
-                suite.benchmarks.iter().map(|one| one.benchmark.as_str()).collect()
-            };
-            let named = names.into_iter().filter_map(|name| usable.by_name.get(name));
-            samples.push(named.map(|sample| sample.observed(&suite.version)).collect::<Result<Vec<_>, _>>()?);
+        if measured.is_empty() || !is_comparable || compares && benchmarks.is_empty() {
+            return Err(nothing_compared(available));
+        }
+        let mut versions = Vec::with_capacity(measured.len());
+        let mut samples = Vec::with_capacity(measured.len());
+        for version in measured {
+            let own = version.suite.benchmarks.iter().map(|one| one.benchmark.as_str());
+            let names: Vec<&str> = if compares { benchmarks.clone() } else { own.collect() };
+            samples.push(names.iter().filter_map(|name| version.samples.get(name).cloned()).collect());
+            versions.push(version.suite.version.as_str());
         }
         let weights = weights(inquiry, &benchmarks)?;
-        let unmatched = if inquiry.method.asked().pairs() { unmatched(suites, &usable) } else { Vec::new() };
-        let missing = missing(suites, usable, &unmatched);
-        Ok(Self { versions, benchmarks, samples, unmatched, missing, weights })
+        let unmatched = if inquiry.method.asked().pairs() { unmatched(&available) } else { Vec::new() };
+        Ok(Self { versions, benchmarks, samples, unmatched, available, weights })
+    }
+
+    /// The benchmarks that crashed in the version numbered `candidate`, also in some runs only.
+    pub(super) fn failures(&self, candidate: usize) -> BTreeSet<&str> {
+        let version = self.versions[candidate];
+        let available = self.available.iter().find(|available| available.suite.version == version);
+        available.map(Availability::failures).unwrap_or_default()
     }
 
     /// The candidates: their names and what they are numbered among the versions.
@@ -137,62 +144,6 @@ impl Pair<'_> {
     pub(super) fn member(&self) -> SuiteMember<'_> {
         SuiteMember { baseline: &self.first.sample, candidate: &self.second.sample }
     }
-}
-
-fn named(suite: &super::Suite) -> Result<BTreeMap<&str, &NamedSample>, InquiryError> {
-    let mut samples = BTreeMap::new();
-    for one in &suite.benchmarks {
-        if samples.insert(one.benchmark.as_str(), one).is_some() {
-            let (version, benchmark) = (suite.version.clone(), one.benchmark.clone());
-            return Err(InquiryError::BenchmarkTwice { version, benchmark });
-        }
-    }
-    if samples.is_empty() && suite.missing.is_empty() {
-        return Err(InquiryError::NoBenchmarks { version: suite.version.clone() });
-    }
-    Ok(samples)
-}
-
-/// The benchmarks that some version has or says to be missing, and that another has no usable sample of.
-fn unmatched(suites: &[&super::Suite], usable: &[UsableSamples<'_>]) -> Vec<Unmatched> {
-    let mut seen = BTreeSet::new();
-    let mut unmatched = Vec::new();
-    for suite in suites {
-        let measured = suite.benchmarks.iter().map(|one| one.benchmark.as_str());
-        let missing = suite.missing.iter().map(|one| one.benchmark.as_str());
-        for name in measured.chain(missing).filter(|name| seen.insert(*name)) {
-            let versions = suites.iter().zip(usable);
-            let lacking = versions.filter(|(_, samples)| !samples.by_name.contains_key(name));
-            let missing_in: Vec<String> = lacking.map(|(suite, _)| suite.version.clone()).collect();
-            if !missing_in.is_empty() {
-                unmatched.push(Unmatched { benchmark: name.to_owned(), missing_in });
-            }
-        }
-    }
-    unmatched
-}
-
-/// What each version says to be missing, what cannot be compared, and what only another version has.
-fn missing(
-    suites: &[&super::Suite],
-    usable: Vec<UsableSamples<'_>>,
-    unmatched: &[Unmatched],
-) -> Vec<MissingSample> {
-    let mut all = Vec::new();
-    for (suite, mut samples) in suites.iter().zip(usable) {
-        for one in unmatched {
-            if one.missing_in.contains(&suite.version) && !samples.lacks(&one.benchmark) {
-                samples.missing.push(MissingBenchmark {
-                    benchmark: one.benchmark.clone(),
-                    cause: MissingCause::Absent,
-                    message: None,
-                });
-            }
-        }
-        let version = &suite.version;
-        all.extend(samples.missing.into_iter().map(|what| MissingSample { version: version.clone(), what }));
-    }
-    all
 }
 
 /// The weights of the baseline's benchmarks as those of the matched ones.

@@ -3,7 +3,7 @@
 
 use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, InquiryError, Preference, effect, suite::Grouping};
+use super::{Findings, Inquiry, InquiryError, Preference, effect, missing, suite::Grouping};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::gate::Conclusion;
 use crate::study::compare::headline::{Declared, trim_share};
@@ -167,7 +167,8 @@ pub(super) fn control(
         let sentence = format!("The control has no runs of these benchmarks: {}.", lacking.join(", "));
         Warning::new(WarningCode::UncontrolledBenchmarks, sentence)
     });
-    (report, warnings.into_iter().map(Warning::with_names).chain(uncontrolled).collect())
+    let missing = missing::caveats(&control.available[1..], &[]);
+    (report, warnings.into_iter().map(Warning::with_names).chain(uncontrolled).chain(missing).collect())
 }
 
 impl RatioOptions {

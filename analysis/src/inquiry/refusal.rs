@@ -2,7 +2,7 @@
 
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use super::{distribution::MOST_ASKED, share::MOST_SHARES};
-use crate::{count::counted, gate::GateError};
+use crate::{count::counted, gate::Conclusion};
 use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
@@ -43,8 +43,8 @@ speedup_core::words! {
         #[error("no benchmark has a result in every version: {listed}")]
         NoResults {
             listed: String,
-            /// Whether a candidate failed.
-            candidate_failed: bool,
+            /// What gates make of it.
+            gates: Vec<Conclusion>,
         } = "no_results",
         #[error("{benchmark} of {version} has no values, or a run without any")]
         NoValues { version: String, benchmark: String } = "no_values",
@@ -112,8 +112,8 @@ speedup_core::words! {
         TooManyShares(usize) = "too_many_shares",
         #[error("by how much a candidate is faster must be a share from 0 to 1000000, not {0:?}")]
         FasterBy(f64) = "faster_by",
-        #[error("no share of benchmarks is known by this method")]
-        SharesOfMethod(#[source] GateError) = "shares_of_method",
+        #[error("no share of benchmarks is known by {0}")]
+        SharesOfMethod(&'static str) = "shares_of_method",
         /// A probability at which no law has a quantile.
         #[error("the probability of a quantile must be above 0 and below 1, not {0:?}")]
         Probability(f64) = "probability",
@@ -174,7 +174,7 @@ speedup_core::hints! { InquiryError:
     Self::Blocks { .. } => "the values of a version in one block are one run",
     Self::TooManyShares(_) => "ask for fewer at a time",
     Self::FasterBy(_) => "50 % faster is 0.5 or 50%",
-    Self::SharesOfMethod(error) => error.hint(),
+    Self::SharesOfMethod(_) => "ask by --method ratio",
     Self::TooManyQuantiles(_) => "more make each verdict weaker",
     Self::QuantileTwice(_) => "each is one verdict of the family",
     Self::NoControl { .. } => "a control is one of the versions in the files",

@@ -2,14 +2,15 @@
 //! count of point estimates (`fast_p` of KernelBench) leaves open.
 //!
 //! Holm's adjustment shows, with one risk for all, some benchmarks to be faster than by the amount, and others to be less fast.
-//! Those are the ends of the band; what failed is not faster. The two sides are the tails of one two-sided test, so that both ends
-//! hold together at its level.
+//! Those are the ends of the band; what failed is not faster. The ratio's tests have two sides, so that both ends hold together at
+//! their level.
 
-use super::{Inquiry, InquiryError, pairing::Pairing};
+use super::{Inquiry, InquiryError, Method, RatioOptions, pairing::Pairing};
 use crate::conclusion::Verdict;
 use crate::gate::Conclusion;
 use serde::Serialize;
 use speedup_statistics::inference::Threshold;
+use std::collections::BTreeSet;
 
 /// The most amounts that are asked for: each is an analysis of its own.
 pub const MOST_SHARES: usize = 16;
@@ -45,42 +46,61 @@ impl Inquiry {
         gates: &[Conclusion],
         pairing: &Pairing<'_>,
     ) -> Result<Vec<FasterShare>, InquiryError> {
-        let mut shares = Vec::new();
         if self.faster_by.len() > MOST_SHARES {
             return Err(InquiryError::TooManyShares(self.faster_by.len()));
         }
+        let mut shares = Vec::new();
         for &by in &self.faster_by {
             if !(0.0..=1e6).contains(&by) {
                 return Err(InquiryError::FasterBy(by));
             }
-            self.method.check_gate().map_err(InquiryError::SharesOfMethod)?;
-            let slowed = self.with_candidates_slower(1.0 + by);
-            let slowed = Self { noise_threshold: Threshold::NONE, faster_by: Vec::new(), ..slowed };
-            let beyond = slowed.answer()?.gates;
-            for (_, candidate) in pairing.candidates() {
-                shares.push(FasterShare {
+            let beyond = self.slowed(by)?.answer()?.gates;
+            for (number, candidate) in pairing.candidates() {
+                let failures = pairing.failures(number);
+                let mut share = FasterShare {
                     candidate: candidate.to_owned(),
                     by,
                     benchmarks: pairing.benchmarks.len() + pairing.unmatched.len(),
-                    observed: of_benchmarks(gates, candidate)
-                        .filter(|one| one.speedup.is_some_and(|speedup| speedup >= 1.0 + by))
-                        .count(),
-                    shown: with_verdict(&beyond, candidate, Verdict::Faster),
-                    excluded: with_verdict(&beyond, candidate, Verdict::Slower) + pairing.failures(candidate),
-                });
+                    observed: 0,
+                    shown: 0,
+                    excluded: failures.len(),
+                };
+                for one in of_benchmarks(gates, candidate, &failures) {
+                    share.observed += usize::from(one.speedup.is_some_and(|speedup| speedup >= 1.0 + by));
+                }
+                for one in of_benchmarks(&beyond, candidate, &failures) {
+                    share.shown += usize::from(one.adjusted_verdict == Verdict::Faster);
+                    share.excluded += usize::from(one.adjusted_verdict == Verdict::Slower);
+                }
+                shares.push(share);
             }
         }
         Ok(shares)
     }
+
+    /// The same question about candidates that are slower by an amount, where only *faster* and *slower* are verdicts.
+    fn slowed(&self, by: f64) -> Result<Self, InquiryError> {
+        let Method::Ratio(options) = &self.method else {
+            return Err(InquiryError::SharesOfMethod(self.method.name()));
+        };
+        let mut slowed = self.with_candidates_slower(1.0 + by);
+        slowed.suites.retain(|suite| options.control.as_ref() != Some(&suite.version));
+        let RatioOptions { center, trim, .. } = *options;
+        slowed.method = Method::Ratio(RatioOptions { center, trim, ..RatioOptions::default() });
+        slowed.noise_threshold = Threshold::NONE;
+        slowed.faster_by.clear();
+        Ok(slowed)
+    }
 }
 
-/// The conclusions on the benchmarks themselves.
-fn of_benchmarks<'g>(gates: &'g [Conclusion], candidate: &'g str) -> impl Iterator<Item = &'g Conclusion> {
-    gates
-        .iter()
-        .filter(move |one| one.candidate == candidate && one.benchmark.is_some() && one.endpoint.is_none())
-}
-
-fn with_verdict(gates: &[Conclusion], candidate: &str, verdict: Verdict) -> usize {
-    of_benchmarks(gates, candidate).filter(|one| one.adjusted_verdict == verdict).count()
+/// The conclusions on a candidate's benchmarks themselves, without those that failed.
+fn of_benchmarks<'g>(
+    gates: &'g [Conclusion],
+    candidate: &'g str,
+    failures: &'g BTreeSet<&str>,
+) -> impl Iterator<Item = &'g Conclusion> {
+    gates.iter().filter(move |one| {
+        let has_sample = one.benchmark.as_deref().is_some_and(|benchmark| !failures.contains(benchmark));
+        one.candidate == candidate && has_sample && one.endpoint.is_none()
+    })
 }

@@ -16,7 +16,7 @@ use crate::exit::gate::{Gate, GateArguments, conclusions};
 use crate::plan::source::drawn_seed;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
-use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetName};
+use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetName, remarks};
 use anyhow::anyhow;
 use clap::{Args, Parser};
 use serde::Serialize;
@@ -142,9 +142,6 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
     sources.iter().for_each(|source| source.tell_grouping(console));
     let mut versions = arguments.versions(&mut sources, console)?;
-    if let Some(name) = &arguments.save_baseline {
-        keep(name, &versions, arguments.method.control(), &sources)?;
-    }
     let inquiry = Inquiry {
         suites: std::mem::take(&mut versions.suites),
         method,
@@ -157,8 +154,14 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         seed: arguments.seed.map_or_else(drawn_seed, Seed),
     };
     tell_of_long_fits(&inquiry, console);
-    let mut answer = inquiry.answer().map_err(|error| refused(&error, &inquiry, arguments.gate))?;
+    let mut answer = match inquiry.answer() {
+        Ok(answer) => answer,
+        Err(error) => return arguments.without_answer(&error, &inquiry, gate, (form, &versions), console),
+    };
     answer.caveats.extend(caveats_of_files(&sources, &versions));
+    if let Some(name) = &arguments.save_baseline {
+        keep(name, (&inquiry, &versions), arguments.method.control(), &sources)?;
+    }
     let unit = versions.unit.to_string();
     let per = versions.value_of().map_or("", ValueOf::per);
     let subject = Subject { metric: &versions.metric, unit: &unit, per };
@@ -172,6 +175,9 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
             // Rows have no place for it, and without it nobody makes them again.
             if let Some(seed) = answer.seed {
                 console.talk(format_args!("seed {seed}"));
+            }
+            for missing in answer::missing(&answer) {
+                console.warn(missing);
             }
             answer::sheet(&answer).csv()
         }
@@ -248,14 +254,9 @@ fn text_of_long_fits(sizes: &[usize], resamples: usize) -> Option<String> {
     ))
 }
 
-/// A refusal; where the candidate failed, so that nothing can be compared, a gate fails as it does for one benchmark that failed.
-fn refused(error: &InquiryError, inquiry: &Inquiry, gate: GateArguments) -> Failure {
-    let context = format!("cannot answer by {}", inquiry.method.name());
-    let mut failure = Failure::usage(anyhow!(with_causes(error)).context(context)).hint_if(error.hint());
-    if let InquiryError::NoResults { candidate_failed, .. } = error {
-        failure.exit = gate.exit_of_no_results(*candidate_failed).unwrap_or(failure.exit);
-    }
-    failure
+fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
+    Failure::usage(anyhow!(with_causes(error)).context(format!("cannot answer by {}", inquiry.method.name())))
+        .hint_if(error.hint())
 }
 
 /// What the files are warned of, and values that stand for unlike things.
@@ -294,7 +295,7 @@ impl Arguments {
         let kept = NamedSamples::open()?;
         match asked.parse::<SetName>() {
             Ok(name) if kept.has(&name) => {
-                let baseline = Source::saved(&name)?;
+                let baseline = Source::saved(&name, self.reading.unit())?;
                 baseline.tell_grouping(console);
                 sources.insert(0, baseline);
                 Versions::new(sources, metric, None).map_err(refused)
@@ -303,9 +304,39 @@ impl Arguments {
         }
     }
 
+    /// What is done where there is no answer: a gate and its tests count what is missing all the same.
+    fn without_answer(
+        &self,
+        error: &InquiryError,
+        inquiry: &Inquiry,
+        gate: Option<Gate>,
+        (form, versions): (AnswerForm, &Versions),
+        console: &Console,
+    ) -> Result<Exit, Failure> {
+        let mut failure = refused(error, inquiry);
+        if let InquiryError::NoResults { gates, .. } = error {
+            if let AnswerForm::Usual(SummaryForm::Junit) = form {
+                let subject = JunitSubject::of_samples(&versions.metric);
+                print(console, &junit::document(&subject, gates, self.gate.junit_rules()))?;
+            }
+            let exit = gate.map_or(Exit::Done, |gate| gate.of_conclusions(gates.clone(), console));
+            if exit != Exit::Done {
+                failure.exit = exit;
+            }
+        }
+        Err(failure)
+    }
+
     /// Which values are the better ones: as the files tell, or else the flag.
     fn preference(&self, versions: &Versions) -> Result<Preference, Failure> {
         match (versions.better, self.higher_is_better) {
+            (Some(Better::Higher), false) if versions.undirected.is_some() => {
+                let benchmark = versions.undirected.as_deref().unwrap_or_default();
+                Err(Failure::usage(anyhow!(
+                    "nothing tells whether more is better of {benchmark}, as of others"
+                ))
+                .hint("--higher-is-better says that it is"))
+            }
             (Some(Better::Higher), _) | (None, true) => Ok(Preference::Higher),
             (Some(Better::Lower) | None, false) => Ok(Preference::Lower),
             (Some(Better::Lower), true) => {
@@ -348,16 +379,16 @@ impl Arguments {
     }
 }
 
-/// Keeps what was measured now.
+/// Keeps what was measured now, with what is known of it.
 fn keep(
     name: &SetName,
-    versions: &Versions,
+    (inquiry, versions): (&Inquiry, &Versions),
     control: Option<&str>,
     sources: &[Source],
 ) -> Result<(), Failure> {
-    let compared = versions.suites.iter().filter(|suite| control != Some(suite.version.as_str()));
-    let compared: Vec<_> = compared.collect();
-    let [_, candidate] = compared[..] else {
+    let compared = inquiry.suites.iter().zip(&versions.origins);
+    let compared: Vec<_> = compared.filter(|(suite, _)| control != Some(suite.version.as_str())).collect();
+    let [_, (candidate, origin)] = compared[..] else {
         let count = compared.len();
         return Err(Failure::usage(anyhow!(
             "--save-baseline keeps one candidate, and got {}",
@@ -365,18 +396,28 @@ fn keep(
         ))
         .hint("`speedup import FILE --as NAME` keeps the samples of any file"));
     };
+    if candidate.benchmarks.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "--save-baseline keeps samples, and {} has none",
+            candidate.version
+        ))
+        .hint("measure it again"));
+    }
     let named = |text: &str| Name::new(text).map_err(Failure::usage);
+    let better = match inquiry.better {
+        Preference::Lower => versions.better,
+        Preference::Higher => Some(Better::Higher),
+    };
+    let value_of = versions.values_of.get(&candidate.version).copied().flatten();
     let mut series = Vec::new();
     for sample in &candidate.benchmarks {
         let name = SeriesName::wall(named(&sample.benchmark)?).with_metric(named(&versions.metric)?);
         let runs = Runs::new(&sample.runs).map_err(Failure::usage)?;
-        let read = Series::new(name, versions.unit.clone(), runs);
-        let value_of = versions.value_of_version(&candidate.version);
-        series.push(Series { better: versions.better.or(read.better), value_of, ..read });
+        series.push(Series { better, value_of, ..Series::new(name, versions.unit.clone(), runs) });
     }
     let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
     let are_commands = sources.iter().all(|source| source.imported.are_commands);
-    let mut remarks = Vec::new();
+    let mut remarks = remarks(&[], &sources[*origin].imported.warnings);
     for missing in &candidate.missing {
         remarks.extend(RemarkLine::of_missing(missing));
     }

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use speedup_formats::WALL;
 
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::samples::compare::source::{ReadingArguments, Source};
-use crate::samples::compare::versions::{Placed, blocks, metrics, placed};
-use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName, remarks};
+use crate::samples::compare::versions::{Naming, Placed, blocks, metrics, placed};
+use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetName, remarks};
 
 /// Saves samples that other tools measured under a name
 ///
@@ -91,11 +92,14 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
             .hint("import each of them under its own name"));
     }
     let mut all = Vec::new();
-    for source in sources {
-        for mut remark in remarks(&source.imported.failures, &source.imported.warnings) {
-            let version = remark.version.map(|version| format!("{} {version}", source.name));
-            remark.version = version.or_else(|| Some(source.name.clone()));
-            all.push(remark);
+    for (number, source) in sources.iter().enumerate() {
+        all.extend(remarks(&[], &source.imported.warnings));
+        let naming = Naming::new(sources, number, WALL);
+        for failure in &source.imported.failures {
+            for (version, benchmark) in naming.places(failure) {
+                let (version, benchmark) = (Some(version), Some(benchmark));
+                all.push(RemarkLine { version, benchmark, ..RemarkLine::from(failure) });
+            }
         }
     }
     Ok(Samples { series, are_commands: false, remarks: all })

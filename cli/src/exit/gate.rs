@@ -88,17 +88,6 @@ impl GateArguments {
         Ok(Some(Gate { fails_on_regression, requires_conclusive, noise, annotated: annotate }))
     }
 
-    /// The exit code where nothing can be compared, as all that could be is missing.
-    pub(crate) fn exit_of_no_results(self, candidate_failed: bool) -> Option<Exit> {
-        if self.fail_on_regression && candidate_failed {
-            Some(Exit::Failed)
-        } else if self.require_conclusive {
-            Some(Exit::Inconclusive)
-        } else {
-            None
-        }
-    }
-
     fn noise(self) -> Result<Threshold, Failure> {
         Threshold::new(self.noise_threshold.unwrap_or(0.0)).map_err(Failure::refused)
     }
@@ -155,6 +144,11 @@ impl Gate {
         Ok(exit)
     }
 
+    /// The exit code where there is no answer; what fails is told.
+    pub(crate) fn of_conclusions(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
+        self.judge(conclusions, console)
+    }
+
     /// The exit code by a track; what fails is told.
     pub(crate) fn of_track(self, report: &TrackReport, console: &Console) -> Exit {
         let exit = self.judge(Conclusion::of_track(report, self.noise), console);
@@ -170,6 +164,7 @@ impl Gate {
 
     fn judge(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
         let Judgement { regressions, undecided } = Judgement::new(conclusions);
+        let has_failed = regressions.iter().any(|one| one.failure.is_some());
         let mut exit = Exit::Done;
         if self.requires_conclusive && !undecided.is_empty() {
             exit = Exit::Inconclusive;
@@ -177,7 +172,6 @@ impl Gate {
         }
         if self.fails_on_regression && !regressions.is_empty() {
             exit = Exit::Failed;
-            let has_failed = regressions.iter().any(|one| one.failure.is_some());
             let what = if has_failed { "failed or slower" } else { "slower" };
             tell(&format!("--fail-on-regression: {what}{}", self.beyond()), &regressions, console);
         }
@@ -191,7 +185,9 @@ impl Gate {
             return;
         }
         let level = if self.fails_on_regression { AnnotationLevel::Error } else { AnnotationLevel::Warning };
-        github::annotate(level, &format!("Slower{}", self.beyond()), regressions, console);
+        let has_failed = regressions.iter().any(|one| one.failure.is_some());
+        let what = if has_failed { "Failed or slower" } else { "Slower" };
+        github::annotate(level, &format!("{what}{}", self.beyond()), regressions, console);
         if self.requires_conclusive {
             let title = format!("Undecided{}", self.beyond());
             github::annotate(AnnotationLevel::Error, &title, undecided, console);

@@ -137,7 +137,7 @@ impl RemarkLine {
             MissingCause::FailedRuns { failed, runs } => {
                 (MissingKind::FailedRuns { failed, runs }.as_str(), Some(failed), Some(runs))
             }
-            MissingCause::Unusable | MissingCause::Absent => return None,
+            MissingCause::Unusable => return None,
         };
         let benchmark = Some(missing.benchmark.clone());
         Some(Self { remark, benchmark, version: None, count, runs, message: missing.message.clone() })

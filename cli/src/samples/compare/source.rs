@@ -57,6 +57,11 @@ pub(crate) struct ReadingArguments {
 }
 
 impl ReadingArguments {
+    /// The unit of values that have none in their file.
+    pub(crate) fn unit(&self) -> Option<&str> {
+        self.unit.as_deref()
+    }
+
     pub(crate) fn sources(&self, files: &[PathBuf], console: &Console) -> Result<Vec<Source>, Failure> {
         let usual = Columns::default();
         let columns = Columns {
@@ -111,7 +116,7 @@ impl Source {
     /// The file at `path`, or the samples that it names.
     pub(crate) fn read(path: &Path, reading: &Reading<'_>, console: &Console) -> Result<Self, Failure> {
         if let Some(set) = SetName::of_path(path) {
-            return Self::saved(&set?);
+            return Self::saved(&set?, reading.unit);
         }
         if let Some(name) = path.to_str().and_then(tracks::name_in) {
             return Self::tracked(&name.map_err(|refusal| Failure::usage(anyhow!(refusal)))?);
@@ -156,12 +161,12 @@ impl Source {
     }
 
     /// The samples that are kept by a name. They are tables with the usual columns, whatever the files beside them are.
-    pub(crate) fn saved(name: &SetName) -> Result<Self, Failure> {
+    pub(crate) fn saved(name: &SetName, unit: Option<&str>) -> Result<Self, Failure> {
         let path = NamedSamples::open()?.require(name)?;
         let tried = || format!("cannot read the samples {name}, {}", path.display());
         let bytes = File::open(&path).and_then(bounded).with_context(tried).map_err(Failure::usage)?;
         let columns = Columns { units: &[BLOCK], ..Columns::default() };
-        let read = read(&bytes, Format::JsonLines, &Options { columns, ..Options::default() });
+        let read = read(&bytes, Format::JsonLines, &Options { columns, unit, ..Options::default() });
         let imported = read.map_err(|error| {
             let hint = format!(
                 "the file is damaged: use `speedup baseline remove {name}`, then measure or import the samples again"

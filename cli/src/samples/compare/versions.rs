@@ -21,10 +21,14 @@ pub(crate) struct Versions {
     pub(crate) unit: SeriesUnit,
     /// Which values are the better ones, where the files tell.
     pub(crate) better: Option<Better>,
+    /// A benchmark of which nothing tells, where more is better of others.
+    pub(crate) undirected: Option<String>,
     /// What one value of each version stands for, where the files tell.
-    pub(crate) values_of: Vec<(String, Option<ValueOf>)>,
+    pub(crate) values_of: BTreeMap<String, Option<ValueOf>>,
     /// The versions, the baseline first.
     pub(crate) suites: Vec<Suite>,
+    /// The numbers of the files that they are from.
+    pub(crate) origins: Vec<usize>,
 }
 
 /// Why files have no versions.
@@ -42,8 +46,8 @@ pub(crate) enum VersionsError {
     Units { benchmark: String, first: String, second: String },
     #[error("{benchmark} is measured in {unit} in {known} and in an unknown unit in {unknown}")]
     UnknownUnit { benchmark: String, unit: String, known: String, unknown: String },
-    #[error("of {benchmark} less is better in one version, and more in another")]
-    Directions { benchmark: String },
+    #[error("less is better of {lower}, and more of {higher}")]
+    Directions { lower: String, higher: String },
     #[error("the file {0} is given twice")]
     FileTwice(String),
     #[error("{version} has the benchmark {benchmark:?} twice")]
@@ -60,6 +64,7 @@ speedup_core::hints! { VersionsError:
     Self::FileTwice(_) => "a version compared with itself shows nothing: copy the file if you mean it",
 }
 
+/// A series with the version that it is of.
 #[derive(Debug)]
 pub(crate) struct Placed<'s> {
     pub(crate) version: String,
@@ -67,6 +72,8 @@ pub(crate) struct Placed<'s> {
     pub(crate) series: &'s Series,
     /// The block of each of its runs, where blocks make pairs.
     pub(crate) blocks: Vec<Option<String>>,
+    /// The number of its file.
+    source: usize,
 }
 
 impl Versions {
@@ -79,38 +86,28 @@ impl Versions {
         let metric = chosen_metric(sources, metric)?;
         let placed = placed(sources, &metric)?;
         let unit = one_unit(&placed)?;
-        let better = one_direction(&placed)?;
-        let mut values_of: Vec<(String, Option<ValueOf>)> = Vec::new();
+        let (better, undirected) = one_direction(&placed)?;
+        let mut values_of: BTreeMap<String, Option<ValueOf>> = BTreeMap::new();
         for one in &placed {
-            let kind = (one.version.clone(), one.series.value_of);
-            if !values_of.contains(&kind) {
-                values_of.push(kind);
-            }
+            values_of.entry(one.version.clone()).or_insert(one.series.value_of);
         }
         let mut suites = suites(placed)?;
         add_missing(sources, &metric, &mut suites);
         if let Some(asked) = baseline {
-            let Some(at) = suites.iter().position(|suite| suite.version == asked) else {
-                let versions = suites.into_iter().map(|suite| suite.version).collect();
+            let Some(at) = suites.iter().position(|(_, suite)| suite.version == asked) else {
+                let versions = suites.into_iter().map(|(_, suite)| suite.version).collect();
                 return Err(VersionsError::NoBaseline { asked: asked.to_owned(), versions });
             };
             suites[..=at].rotate_right(1);
         }
-        Ok(Self { metric, unit, better, values_of, suites })
+        let (origins, suites) = suites.into_iter().unzip();
+        Ok(Self { metric, unit, better, undirected, values_of, suites, origins })
     }
-}
 
-impl Versions {
     /// What one value stands for, where that is the same in all versions.
     pub(crate) fn value_of(&self) -> Option<ValueOf> {
-        let (_, first) = self.values_of.first()?;
-        let is_same = self.values_of.iter().all(|(_, other)| other == first);
-        if is_same { *first } else { None }
-    }
-
-    /// What one value of a version stands for.
-    pub(crate) fn value_of_version(&self, version: &str) -> Option<ValueOf> {
-        self.values_of.iter().find(|(name, _)| name == version)?.1
+        let first = *self.values_of.values().next()?;
+        if self.values_of.values().all(|other| *other == first) { first } else { None }
     }
 }
 
@@ -122,65 +119,109 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
         return Err(VersionsError::FileTwice(twice.clone()));
     }
     let mut placed = Vec::new();
-    for source in sources {
-        let own: Vec<&Series> = of_metric(source, metric).collect();
-        if own.is_empty() && !source.imported.failures.is_empty() {
-            continue;
+    for (number, source) in sources.iter().enumerate() {
+        let naming = Naming::new(sources, number, metric);
+        let is_only = sources.len() == 1;
+        for series in of_metric(source, metric) {
+            let name = &series.name;
+            let (version, benchmark) = naming.place(name.version.as_ref(), &name.labelled_benchmark());
+            let blocks = if is_only { blocks(series) } else { blocks_of_file(source, series) };
+            placed.push(Placed { version, benchmark, series, blocks, source: number });
         }
-        if own.is_empty() {
+        if of_metric(source, metric).next().is_none() && source.imported.failures.is_empty() {
             return Err(VersionsError::MetricMissing(source.name.clone()));
         }
-        placed.extend(match sources.len() {
-            1 => of_only_file(source, &own),
-            _ => of_file(source, &own),
-        });
-    }
-    if are_single_commands(sources, metric) {
-        placed.iter_mut().for_each(|one| COMMAND.clone_into(&mut one.benchmark));
     }
     Ok(placed)
 }
 
-/// Whether each of several files holds one command, so that all of them are measurements of the same thing.
-fn are_single_commands(sources: &[Source], metric: &str) -> bool {
-    let has_one = |source: &Source| source.imported.are_commands && of_metric(source, metric).count() == 1;
-    sources.len() > 1 && sources.iter().all(has_one)
+/// How a file's results are named as those of a version.
+pub(crate) struct Naming<'s> {
+    source: &'s Source,
+    /// The versions that the file names, where it names several, or is the only file.
+    versions: BTreeSet<String>,
+    is_only: bool,
+    /// Whether each of several files holds one command, so that all of them are measurements of the same thing.
+    are_single_commands: bool,
+}
+
+impl<'s> Naming<'s> {
+    /// The naming of the file numbered `number`.
+    pub(crate) fn new(sources: &'s [Source], number: usize, metric: &str) -> Self {
+        let source = &sources[number];
+        let is_only = sources.len() == 1;
+        let named = of_metric(source, metric).map(|series| series.name.version.as_ref());
+        let named: BTreeSet<Option<&Name>> = named.collect();
+        let mut versions = BTreeSet::new();
+        if named.len() > 1 || is_only {
+            versions.extend(named.into_iter().flatten().map(|version| version_of(source, is_only, version)));
+        }
+        let are_single_commands = !is_only && sources.iter().all(|source| has_one_command(source, metric));
+        Self { source, versions, is_only, are_single_commands }
+    }
+
+    /// The version and the benchmark of a result.
+    pub(crate) fn place(&self, version: Option<&Name>, benchmark: &str) -> (String, String) {
+        if let Some(version) = version.filter(|_| !self.versions.is_empty()) {
+            return (version_of(self.source, self.is_only, version), benchmark.to_owned());
+        }
+        if self.are_single_commands {
+            return (self.source.name.clone(), COMMAND.to_owned());
+        }
+        if self.is_only && self.versions.is_empty() && self.source.imported.are_commands {
+            return (benchmark.to_owned(), COMMAND.to_owned());
+        }
+        (self.source.name.clone(), benchmark.to_owned())
+    }
+
+    /// The versions and the benchmark of a result that is missing: without a version it is one of all that the file holds.
+    pub(crate) fn places(&self, missing: &MissingResult) -> Vec<(String, String)> {
+        let benchmark = missing.benchmark.as_str();
+        if missing.version.is_none() && !self.versions.is_empty() {
+            return self.versions.iter().map(|version| (version.clone(), benchmark.to_owned())).collect();
+        }
+        vec![self.place(missing.version.as_ref(), benchmark)]
+    }
+}
+
+fn version_of(source: &Source, is_only: bool, version: &Name) -> String {
+    if is_only { version.to_string() } else { format!("{} {version}", source.name) }
+}
+
+/// Whether a file holds a single command, whatever became of it.
+fn has_one_command(source: &Source, metric: &str) -> bool {
+    let measured = of_metric(source, metric).map(|series| series.name.labelled_benchmark());
+    let missing = source.imported.failures.iter().map(|one| one.benchmark.as_str().to_owned());
+    let commands: BTreeSet<String> = measured.chain(missing).collect();
+    source.imported.are_commands && commands.len() == 1 && of_metric(source, metric).count() <= 1
+}
+
+/// The blocks of one file are none of another.
+fn blocks_of_file(source: &Source, series: &Series) -> Vec<Option<String>> {
+    let blocks = series.runs.blocks().iter();
+    blocks.map(|block| block.as_ref().map(|block| format!("{} {block}", source.name))).collect()
 }
 
 /// Adds to each version what its file says to be missing.
-fn add_missing(sources: &[Source], metric: &str, suites: &mut Vec<Suite>) {
-    let single_commands = are_single_commands(sources, metric);
-    for source in sources {
-        let is_versioned = of_metric(source, metric).any(|series| series.name.version.is_some());
+fn add_missing(sources: &[Source], metric: &str, suites: &mut Vec<(usize, Suite)>) {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, (_, suite)) in suites.iter().enumerate() {
+        places.insert(suite.version.clone(), at);
+    }
+    for (number, source) in sources.iter().enumerate() {
+        let naming = Naming::new(sources, number, metric);
         for failure in &source.imported.failures {
-            let mut benchmark = failure.benchmark.to_string();
-            let version = match &failure.version {
-                Some(version) if sources.len() == 1 => version.to_string(),
-                Some(version) if is_versioned => format!("{} {version}", source.name),
-                None if sources.len() == 1 && source.imported.are_commands && !is_versioned => {
-                    std::mem::replace(&mut benchmark, COMMAND.to_owned())
-                }
-                Some(_) | None => source.name.clone(),
-            };
-            if single_commands {
-                COMMAND.clone_into(&mut benchmark);
-            }
-            let missing = missing_benchmark(benchmark, failure);
-            match suites.iter_mut().find(|suite| suite.version == version) {
-                Some(suite) => suite.missing.push(missing),
-                None => suites.push(Suite { missing: vec![missing], ..Suite::new(version, Vec::new()) }),
+            for (version, benchmark) in naming.places(failure) {
+                let at = *places.entry(version.clone()).or_insert_with(|| {
+                    suites.push((number, Suite::new(version, Vec::new())));
+                    suites.len() - 1
+                });
+                suites[at].1.missing.push(missing_benchmark(benchmark, failure));
             }
         }
     }
     // A file of failures alone stands where it was given.
-    if sources.len() > 1 {
-        suites.sort_by_key(|suite| {
-            sources.iter().position(|source| {
-                let rest = suite.version.strip_prefix(&source.name);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-            })
-        });
-    }
+    suites.sort_by_key(|(source, _)| *source);
 }
 
 fn missing_benchmark(benchmark: String, failure: &MissingResult) -> MissingBenchmark {
@@ -217,46 +258,13 @@ fn chosen_metric(sources: &[Source], asked: Option<&str>) -> Result<String, Vers
         Some(asked) => Err(VersionsError::NoMetric { asked: asked.to_owned(), metrics }),
         None if has(WALL) => Ok(WALL.to_owned()),
         None if metrics.len() == 1 => Ok(metrics.swap_remove(0)),
+        None if metrics.is_empty() => Ok(WALL.to_owned()),
         None => Err(VersionsError::SeveralMetrics { metrics }),
     }
 }
 
-/// Of several files each is a version; one that holds several is so many.
-fn of_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
-    let several = own.iter().any(|series| series.name.version != own[0].name.version);
-    own.iter()
-        .map(|&series| {
-            let version = match &series.name.version {
-                Some(version) if several => format!("{} {version}", source.name),
-                Some(_) | None => source.name.clone(),
-            };
-            // The blocks of one file are none of another.
-            let block = |name: &Option<Name>| name.as_ref().map(|name| format!("{} {name}", source.name));
-            let blocks = series.runs.blocks().iter().map(block).collect();
-            Placed { version, benchmark: series.name.labelled_benchmark(), series, blocks }
-        })
-        .collect()
-}
-
 pub(crate) fn blocks(series: &Series) -> Vec<Option<String>> {
     series.runs.blocks().iter().map(|name| name.as_ref().map(ToString::to_string)).collect()
-}
-
-/// One file is the versions that it holds.
-fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
-    let versioned = own.iter().any(|series| series.name.version.is_some());
-    own.iter()
-        .map(|&series| {
-            let (version, benchmark) = match &series.name.version {
-                Some(version) => (version.to_string(), series.name.labelled_benchmark()),
-                None if !versioned && source.imported.are_commands => {
-                    (series.name.labelled_benchmark(), COMMAND.to_owned())
-                }
-                None => (source.name.clone(), series.name.labelled_benchmark()),
-            };
-            Placed { version, benchmark, series, blocks: blocks(series) }
-        })
-        .collect()
 }
 
 /// The unit of all values, if they have one: each benchmark is in the same unit in all versions.
@@ -289,32 +297,48 @@ fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
     Ok(if units.all(|other| other == unit) { unit.clone() } else { SeriesUnit::Bare })
 }
 
-/// Which values are the better ones: the same in all that tell.
-fn one_direction(placed: &[Placed<'_>]) -> Result<Option<Better>, VersionsError> {
-    let mut known = None;
+/// Which values are the better ones, the same in all that tell; and a benchmark of which nothing tells beside others of which
+/// more is better.
+fn one_direction(placed: &[Placed<'_>]) -> Result<(Option<Better>, Option<String>), VersionsError> {
+    let mut lower = None;
+    let mut higher = None;
+    let mut directed = BTreeSet::new();
     for one in placed {
-        let Some(better) = one.series.better else { continue };
-        if *known.get_or_insert(better) != better {
-            return Err(VersionsError::Directions { benchmark: one.benchmark.clone() });
+        match one.series.better {
+            Some(Better::Lower) => lower = lower.or(Some(&one.benchmark)),
+            Some(Better::Higher) => higher = higher.or(Some(&one.benchmark)),
+            None => continue,
+        }
+        directed.insert(&one.benchmark);
+    }
+    match (lower, higher) {
+        (Some(lower), Some(higher)) => {
+            Err(VersionsError::Directions { lower: lower.clone(), higher: higher.clone() })
+        }
+        (Some(_), None) => Ok((Some(Better::Lower), None)),
+        (None, None) => Ok((None, None)),
+        (None, Some(_)) => {
+            let undirected = placed.iter().find(|one| !directed.contains(&one.benchmark));
+            Ok((Some(Better::Higher), undirected.map(|one| one.benchmark.clone())))
         }
     }
-    Ok(known)
 }
 
-fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {
-    let mut suites: Vec<Suite> = Vec::new();
+/// The versions in the order in which they come, each with the number of its file.
+fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<(usize, Suite)>, VersionsError> {
+    let mut suites: Vec<(usize, Suite)> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut known: BTreeSet<(usize, String)> = BTreeSet::new();
-    for Placed { version, benchmark, series, blocks } in placed {
+    for Placed { version, benchmark, series, blocks, source } in placed {
         let at = *places.entry(version.clone()).or_insert_with(|| {
-            suites.push(Suite::new(version.clone(), Vec::new()));
+            suites.push((source, Suite::new(version.clone(), Vec::new())));
             suites.len() - 1
         });
         if !known.insert((at, benchmark.clone())) {
             return Err(VersionsError::BenchmarkTwice { version, benchmark });
         }
         let runs = series.runs.iter().map(<[f64]>::to_vec).collect();
-        suites[at].benchmarks.push(NamedSample { benchmark, runs, blocks });
+        suites[at].1.benchmarks.push(NamedSample { benchmark, runs, blocks });
     }
     Ok(suites)
 }
