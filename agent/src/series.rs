@@ -25,7 +25,7 @@ pub(crate) fn read(
         let bytes = stream.as_ref().map_or(&[][..], |stream| &stream.head);
         let no_value =
             |error: ValueError| Failure::NoValue { metric: metric.name.clone(), reason: error.to_string() };
-        let values = metric.pattern.values(bytes, report::values).map_err(no_value)?;
+        let values = metric.pattern.values(&metric.unit, bytes, report::values).map_err(no_value)?;
         room = room.checked_sub(values.len()).ok_or_else(|| no_value(ValueError::TooMany))?;
         all.insert(metric.name.clone(), values);
     }

@@ -12,24 +12,30 @@ pub fn decimals(width: f64, most: usize) -> usize {
     needed.clamp(0.0, most as f64) as usize
 }
 
-/// A speedup with its interval, as many digits as the interval bears: "1.23× [1.19, 1.27]".
+/// A speedup with its interval, all three with as many digits as the interval bears: "1.23× [1.19, 1.27]".
 pub fn ratio(estimate: f64, interval: Option<(f64, f64)>) -> String {
+    let least = 2 + leading_zeros(estimate);
     match interval {
-        Some((lower, upper)) if lower == upper => format!("{} [no width: ties]", ratio(estimate, None)),
+        Some((lower, upper)) if lower == upper => {
+            let digits = decimals_beside_one(estimate, least);
+            format!("{}× [no width: ties]", fixed_or_exponent(estimate, digits))
+        }
         Some((lower, upper)) => {
-            let further = leading_zeros(estimate);
-            let digits = decimals(upper - lower, MOST_DIGITS).max(2 + further);
-            let [lower, upper] = [lower, upper].map(|end| {
-                with_exponent(end).unwrap_or_else(|| beside_one(end, digits.max(1 + leading_zeros(end))))
-            });
-            let estimate = with_exponent(estimate).unwrap_or_else(|| format!("{estimate:.digits$}"));
+            let mut digits = decimals(upper - lower, MOST_DIGITS).max(least);
+            for end in [lower, upper] {
+                digits = decimals_beside_one(end, digits.max(1 + leading_zeros(end)));
+            }
+            let [estimate, lower, upper] =
+                [estimate, lower, upper].map(|number| fixed_or_exponent(number, digits));
             format!("{estimate}× [{lower}, {upper}]")
         }
-        None => {
-            let digits = 2 + leading_zeros(estimate);
-            format!("{}×", with_exponent(estimate).unwrap_or_else(|| format!("{estimate:.digits$}")))
-        }
+        None => format!("{}×", fixed_or_exponent(estimate, least)),
     }
+}
+
+/// A number with so many decimals, or with an exponent where it is long without one.
+fn fixed_or_exponent(number: f64, digits: usize) -> String {
+    with_exponent(number).unwrap_or_else(|| format!("{number:.digits$}"))
 }
 
 /// The most decimals of a ratio: as many as a clock of nanoseconds tells of a tenth of a second.
@@ -52,12 +58,15 @@ fn leading_zeros(number: f64) -> usize {
     (-number.abs().log10().floor() - 1.0).max(0.0) as usize
 }
 
-/// An end of an interval with at least `digits`, and as many of at most [`MOST_DIGITS`] as it takes that it is not shown as 1 when
-/// it is beside 1: on which side, is what an interval is read for.
-fn beside_one(end: f64, digits: usize) -> String {
-    let shown = |digits: usize| format!("{end:.digits$}");
-    let hides = |digits: usize| end != 1.0 && shown(digits) == format!("{:.digits$}", 1.0);
-    shown((digits..=MOST_DIGITS).find(|digits| !hides(*digits)).unwrap_or(digits))
+/// At least `digits` decimals, and as many of at most [`MOST_DIGITS`] as it takes that a number is not shown as 1 when it is
+/// beside 1: on which side, is what an interval is read for.
+fn decimals_beside_one(number: f64, digits: usize) -> usize {
+    for enough in digits..=MOST_DIGITS {
+        if number == 1.0 || format!("{number:.enough$}") != format!("{:.enough$}", 1.0) {
+            return enough;
+        }
+    }
+    digits
 }
 
 /// The change of the time that goes with a speedup, in percent: "−18.7 %".
@@ -138,8 +147,8 @@ mod tests {
         assert_eq!(ratio(1.2345, Some((1.19, 1.27))), "1.23× [1.19, 1.27]");
         assert_eq!(ratio(1.2345, Some((1.0, 1.5))), "1.23× [1.00, 1.50]");
         assert_eq!(ratio(1.2345, Some((1.2341, 1.2349))), "1.2345× [1.2341, 1.2349]");
-        assert_eq!(ratio(1.07, Some((0.998, 1.17))), "1.07× [0.998, 1.17]");
-        assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.07× [0.999999, 1.17]");
+        assert_eq!(ratio(1.07, Some((0.998, 1.17))), "1.070× [0.998, 1.170]");
+        assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.070000× [0.999999, 1.170000]");
         assert_eq!(ratio(1.000_007_1, Some((1.000_003, 1.000_012))), "1.000007× [1.000003, 1.000012]");
         assert_eq!(change(-0.000_71, Some((1.000_003, 1.000_012))), "−0.0007\u{a0}%");
         assert_eq!(ratio(2.0, Some((0.0, 4.2))), "2.00× [0.00, 4.20]");
@@ -148,7 +157,12 @@ mod tests {
         assert_eq!(ratio(0.001, Some((0.000_998, 0.001_002))), "0.001000× [0.000998, 0.001002]");
         assert_eq!(ratio(1e-9, None), "1.00e-9×");
         assert_eq!(ratio(1e9, Some((1e8, 1e50))), "1.00e9× [1.00e8, 1.00e50]");
-        assert_eq!(ratio(1.5, Some((0.001, 3.0))), "1.50× [0.001, 3.00]");
+        assert_eq!(ratio(1.5, Some((0.001, 3.0))), "1.500× [0.001, 3.000]");
+        assert_eq!(ratio(0.996, Some((0.9955, 0.9964))), "0.9960× [0.9955, 0.9964]");
+        assert_eq!(ratio(0.996, Some((0.996, 0.996))), "0.996× [no width: ties]");
+        assert_eq!(ratio(1.0, Some((0.996, 1.004))), "1.000× [0.996, 1.004]");
+        assert_eq!(ratio(0.9999, Some((0.9, 1.1))), "1.00× [0.90, 1.10]");
+        assert_eq!(ratio(2.0, Some((0.0, f64::INFINITY))), "2.00× [0.00, inf]");
         assert_eq!(percent(1e40), spaced("1.00e42 %"));
         assert_eq!(change(1e30, None), spaced("+1.00e30 %"));
         assert_eq!(change(-18.69, Some((1.19, 1.27))), "−18.7\u{a0}%");

@@ -198,9 +198,12 @@ impl Tracks {
         let path = directory.join(DEFINITION);
         if !path.is_file() {
             let known: Vec<String> = self.list()?.iter().map(ToString::to_string).collect();
-            let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-            return Err(Failure::usage(anyhow!("there is no track {name}: {known}"))
-                .hint("`speedup track add PLAN --branch BRANCH --reference COMMIT` adds one"));
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let hint = match known.as_slice() {
+                [] => "`speedup track add PLAN --branch BRANCH --reference COMMIT` adds one".to_owned(),
+                known => selection::suggestion(&name.to_string(), known, "tracks"),
+            };
+            return Err(Failure::usage(anyhow!("there is no track {name}")).hint(hint));
         }
         let text = read(&path)?;
         let of_version: Versioned = parsed(&text, &path)?;

@@ -11,14 +11,17 @@ pub const MAX_VALUES: usize = 4_000_000;
 /// Series of a file: a suite of thousands of benchmarks with a dozen metrics each fits.
 pub const MAX_SERIES: usize = 65_536;
 
-/// Bytes of one name: a command line with its arguments fits, a program does not.
-pub const MAX_NAME_BYTES: usize = 4_096;
+/// Bytes of one name: Linux executes no longer argument, and hyperfine names a benchmark by its command line.
+pub const MAX_NAME_BYTES: usize = 131_072;
+
+/// Bytes of a name in a message.
+pub(crate) const MAX_EXCERPT_BYTES: usize = 4_096;
 
 /// Labels of one series.
 pub const MAX_LABELS: usize = 64;
 
-/// Bytes of all labels of one series together: they are compared for every value.
-pub const MAX_LABEL_BYTES: usize = 8_192;
+/// Bytes of all labels of one series together: what they say of a command stands in it as well.
+pub const MAX_LABEL_BYTES: usize = MAX_NAME_BYTES;
 
 /// Columns of a table.
 pub const MAX_COLUMNS: usize = 1_024;

@@ -1,6 +1,6 @@
 //! A text of a tool that is shown to people: a benchmark, a version, a metric, a message.
 
-use crate::bounds::MAX_NAME_BYTES;
+use crate::bounds::{MAX_EXCERPT_BYTES, MAX_NAME_BYTES};
 use std::fmt;
 
 /// A text of bounded length that is shown without its control characters.
@@ -24,9 +24,9 @@ impl Name {
         if text.len() > MAX_NAME_BYTES { Err(NameTooLong { bytes: text.len() }) } else { Ok(Self(text)) }
     }
 
-    /// As much of the text as a name holds: for messages, which join nothing.
+    /// As much of the text as a message shows, which joins nothing.
     pub(crate) fn beginning(text: &str) -> Self {
-        Self(text[..text.floor_char_boundary(MAX_NAME_BYTES)].to_owned())
+        Self(text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)].to_owned())
     }
 
     /// One of this crate's own words.

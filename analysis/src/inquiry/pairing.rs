@@ -64,7 +64,11 @@ impl<'a> Pairing<'a> {
         // A candidate of which nothing is left is no reason to compare none.
         let measured: Vec<&Availability<'_>> =
             available.iter().filter(|version| !version.samples.is_empty()).collect();
-        let is_comparable = !compares || measured.len() > 1 && !available[0].samples.is_empty();
+        let is_comparable = if compares {
+            measured.len() > 1 && !available[0].samples.is_empty()
+        } else {
+            measured.len() == available.len()
+        };
         let mut benchmarks: Vec<&str> = Vec::new();
         for sample in &suites[0].benchmarks {
             let name = sample.benchmark.as_str();
@@ -72,7 +76,7 @@ impl<'a> Pairing<'a> {
                 benchmarks.push(name);
             }
         }
-        if measured.is_empty() || !is_comparable || compares && benchmarks.is_empty() {
+        if !is_comparable || compares && benchmarks.is_empty() {
             return Err(nothing_compared(available));
         }
         let mut versions = Vec::with_capacity(measured.len());

@@ -333,7 +333,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     // Without durations the fewest runs: what is wrong is told before anything is executed.
     let first = experiment::build(&arguments, setting, arguments.bounds.settle(&[], arguments.confidence))?;
-    arguments.exports.claim()?;
+    claim_kept(&arguments, &first)?;
     tell(&variants, &inherited, console);
     if let Some((keeper, line)) = keeper.as_mut().zip(arguments.build.as_ref()) {
         keeper.build(&checkouts, &first, &arguments.shell().of_line(line), console)?;
@@ -432,7 +432,24 @@ fn settled(
     console.talk(format_args!(
         "{runs} runs of each command (-r, -m, -M), because an untimed execution took at most {longest:.3} s"
     ));
-    experiment::build(arguments, setting, settled)
+    let experiment = experiment::build(arguments, setting, settled)?;
+    claim_kept(arguments, &experiment)?;
+    Ok(experiment)
+}
+
+/// Sees to it that what is going to be measured can be written and saved as it was asked for.
+fn claim_kept(arguments: &Arguments, experiment: &Experiment) -> Result<(), Failure> {
+    let series = measured::planned(experiment)?;
+    arguments.exports.claim(&series, arguments.confidence)?;
+    match &arguments.save_baseline {
+        Some(name) => NamedSamples::open()?.claim(name, &samples(&series), experiment.runs as usize),
+        None => Ok(()),
+    }
+}
+
+fn samples(series: &[Series]) -> Samples<'_> {
+    let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
+    Samples { series, are_commands: true, remarks: Vec::new() }
 }
 
 fn show(
@@ -464,8 +481,7 @@ fn show_and_keep(
     arguments.exports.write(series, &in_files, arguments.time_unit, arguments.confidence, console)?;
     // Half of what was planned is no baseline.
     if let Some(name) = arguments.save_baseline.as_ref().filter(|_| !exit.is_by_signal()) {
-        let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
-        NamedSamples::open()?.save(name, &Samples { series, are_commands: true, remarks: Vec::new() })?;
+        NamedSamples::open()?.save(name, &samples(series))?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::exit::failure::Failure;
 use crate::plan::files::LocalFiles;
 use crate::plan::prior;
 use crate::plan::repository::{LineOptions, Range, Repository};
+use crate::plan::selection::listed;
 
 /// Most bytes of the sources of all commits together: they are kept on this machine, and at the coordinator.
 const MAX_SOURCES_BYTES: u64 = 16 << 30;
@@ -114,8 +115,9 @@ fn require_one_benchmark(experiment: &Experiment) -> Result<(), Failure> {
     if names.len() == 1 {
         return Ok(());
     }
-    let text =
-        format!("a bisection is of one benchmark, and the plan has {}: {}", names.len(), names.join(", "));
+    let count = names.len();
+    let names = listed(&names);
+    let text = format!("a bisection is of one benchmark, and the plan has {count}: {names}");
     Err(Failure::usage(anyhow!(text)).hint("choose one of them: --only NAME"))
 }
 

@@ -103,7 +103,7 @@ impl Repository {
 
     /// Whether the working tree has changes that are in no commit, where what is checked out is this commit.
     pub(crate) fn hides_changes_of(&self, commit: &Commit) -> Result<bool, GitRefusal> {
-        if self.rev_parse("HEAD")?.as_deref() != Ok(&*commit.id) {
+        if self.rev_parse("HEAD")?.text().trim_end() != commit.id {
             return Ok(false);
         }
         let places = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
@@ -143,17 +143,21 @@ impl Repository {
         if let Some(why) = not_a_revision(revision) {
             return Err(GitRefusal::NoRevision { revision: revision.to_owned(), why });
         }
-        self.rev_parse(revision)?.map_err(|words| self.unknown(revision, words))
+        let answer = self.rev_parse(revision)?;
+        if !answer.is_success {
+            return Err(self.unknown(revision, answer.words()));
+        }
+        // Git takes the tag, with a warning.
+        if let Some(name) = answer.ambiguous_name() {
+            return Err(GitRefusal::Ambiguous { revision: revision.to_owned(), name });
+        }
+        Ok(answer.text().trim_end().to_owned())
     }
 
-    /// The id of a commit, or what git says.
-    fn rev_parse(&self, revision: &str) -> Result<Result<String, String>, GitRefusal> {
+    /// What git says of the commit that a revision is.
+    fn rev_parse(&self, revision: &str) -> Result<Answer, GitRefusal> {
         let peeled = format!("{revision}^{{commit}}");
-        let answer = Answer::of(git(&self.directory, &["rev-parse", "--verify", &peeled]), MAX_ANSWER_BYTES)?;
-        if !answer.is_success {
-            return Ok(Err(answer.words()));
-        }
-        Ok(Ok(answer.text().trim_end().to_owned()))
+        Answer::of(git(&self.directory, &["rev-parse", "--verify", &peeled]), MAX_ANSWER_BYTES)
     }
 
     fn unknown(&self, revision: &str, words: String) -> GitRefusal {

@@ -1,4 +1,4 @@
-//! Some benchmarks of a plan or of a report: those whose names are like a pattern.
+//! Some benchmarks of a plan or of a report: those whose names are like a pattern; and what is said of a name that is not there.
 
 use anyhow::anyhow;
 use clap::Args;
@@ -33,14 +33,7 @@ impl OnlyArguments {
         let is_vain = |pattern: &&String| !names.iter().any(|name| is_like(pattern, name));
         let Some(vain) = self.patterns.iter().find(is_vain) else { return Ok(()) };
         let text = vain.replace(['*', '?'], "");
-        let hint = match nearest(&text, names) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                let more = names.len().saturating_sub(LISTED);
-                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-                format!("the benchmarks are {}{more}", names[..names.len().min(LISTED)].join(", "))
-            }
-        };
+        let hint = suggestion(&text, names, "benchmarks");
         Err(Failure::usage(anyhow!("no benchmark matches `{vain}`")).hint(hint))
     }
 
@@ -106,6 +99,21 @@ fn is_like(pattern: &str, name: &str) -> bool {
         }
     }
     pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+/// A hint about a name that is none of `names`: the nearest, or the first of them.
+pub(crate) fn suggestion(name: &str, names: &[&str], what: &str) -> String {
+    match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the {what}: {}", listed(names)),
+    }
+}
+
+/// The first of many names, and how many more there are.
+pub(crate) fn listed(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", names[..names.len().min(LISTED)].join(", "))
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ use std::{fmt, fs, io, io::ErrorKind, path::Path, path::PathBuf, str::FromStr};
 use anyhow::{Context as _, Error, anyhow};
 use serde::Serialize;
 use speedup_analysis::inquiry::{MissingBenchmark, MissingCause};
-use speedup_formats::{Better, ImportWarning, MissingKind, MissingResult, Series, ValueOf};
+use speedup_formats::{
+    Better, ImportWarning, MissingKind, MissingResult, Name, Series, ValueOf, bounds::MAX_FILE_BYTES,
+};
 
-use crate::{connection::directories, exit::failure::Failure, results::draft};
+use crate::{connection::directories, exit::failure::Failure, plan::selection::suggestion, results::draft};
 
 /// What a set is called where a file could be meant.
 const PREFIX: &str = "saved:";
@@ -244,24 +246,47 @@ impl NamedSamples {
         if self.has(name) {
             return Ok(self.path(name));
         }
-        let known: Vec<String> = self.list()?.iter().map(ToString::to_string).collect();
-        let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-        Err(Failure::usage(anyhow!("no samples are saved as {name}: {known}"))
-            .hint("`speedup import FILE --as NAME` and --save-baseline NAME save samples"))
+        let known = self.list()?;
+        let known: Vec<&str> = known.iter().map(|name| name.0.as_str()).collect();
+        let hint = match known.as_slice() {
+            [] => "`speedup import FILE --as NAME` and --save-baseline NAME save samples".to_owned(),
+            known => suggestion(&name.0, known, "saved samples"),
+        };
+        Err(Failure::usage(anyhow!("no samples are saved as {name}")).hint(hint))
     }
 
     /// Keeps samples, in place of those that had the name.
     pub(crate) fn save(&self, name: &SetName, samples: &Samples<'_>) -> Result<(), Failure> {
+        let text = self.text(name, samples, 1)?;
+        draft::replace(&self.path(name), &text)
+    }
+
+    /// Sees to it that samples can be saved which are going to have each value `runs` times.
+    pub(crate) fn claim(&self, name: &SetName, samples: &Samples<'_>, runs: usize) -> Result<(), Failure> {
+        self.text(name, samples, runs)?;
+        let tried = || format!("cannot write to {}", self.0.display());
+        tempfile::tempfile_in(&self.0).map(drop).with_context(tried).map_err(Failure::usage)
+    }
+
+    /// The file of samples that are going to have each value `runs` times, and a directory for it. What could not be read
+    /// again is refused.
+    fn text(&self, name: &SetName, samples: &Samples<'_>, runs: usize) -> Result<String, Failure> {
         let tried = || format!("cannot save the samples {name}");
+        for NamedSeries { series, .. } in &samples.series {
+            Name::new(series.name.labelled_benchmark()).with_context(tried).map_err(|error| {
+                Failure::usage(error).hint("give it a shorter name: `speedup bench -n NAME`")
+            })?;
+        }
         let text = samples.text().with_context(tried).map_err(Failure::infrastructure)?;
-        if text.len() > speedup_formats::bounds::MAX_FILE_BYTES {
+        if text.len().saturating_mul(runs) > MAX_FILE_BYTES {
             return Err(Failure::usage(
                 anyhow!("they are larger than a file of samples may be").context(tried()),
             )
-            .hint("save fewer of them, such as those of one file"));
+            .hint("save fewer of them, such as those of one file, or shorter names of benchmarks"));
         }
-        fs::create_dir_all(&self.0).with_context(tried).map_err(Failure::infrastructure)?;
-        draft::replace(&self.path(name), &text)
+        let created = || format!("cannot create {}", self.0.display());
+        fs::create_dir_all(&self.0).with_context(created).map_err(Failure::infrastructure)?;
+        Ok(text)
     }
 
     /// The names, sorted.

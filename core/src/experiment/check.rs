@@ -283,7 +283,7 @@ fn check_own_metric(metric: &OwnMetric, problems: &mut Problems) {
         problems.refuse(place(), Fault::MetricTaken(metric.name.clone()));
     }
     let pattern = || place().at(metric.pattern.key());
-    if let Err(error) = metric.pattern.check() {
+    if let Err(error) = metric.pattern.check(&metric.unit) {
         problems.refuse(pattern(), Fault::Pattern(error));
     }
     check_no_control(metric.pattern.text(), pattern, problems);

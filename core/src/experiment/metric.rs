@@ -5,7 +5,6 @@
 //! ([`OwnMetric`]), whose values the program writes, as many as it iterates.
 
 mod own;
-mod pointer;
 
 pub use own::{
     Better, MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_PATTERN_BYTES, MAX_READ_BYTES, MAX_SERIES_VALUES,

@@ -22,7 +22,9 @@ impl WriteGoError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Metric { .. } => "leave this metric out, or give it a name without white space",
+            Self::Metric { .. } => {
+                "CSV (--format csv) has a place for it; or give it a name without white space"
+            }
             Self::Label { .. } => {
                 "keys begin with a lower-case letter, without upper case, white space and colons"
             }

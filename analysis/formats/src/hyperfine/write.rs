@@ -31,7 +31,9 @@ impl WriteHyperfineError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::SeveralValuesInARun { .. } => "Go benchmark text keeps the iterations of a run",
-            Self::NoPlace { .. } => "leave this metric out, or write Go benchmark text",
+            Self::NoPlace { .. } => {
+                "CSV (--format csv, --export-csv) and Go benchmark text (--format go) have a place for it"
+            }
             Self::UnevenRuns { .. } | Self::Repeated { .. } => "write Go benchmark text",
             Self::NotWholeBytes { .. } => "write hyperfine's second format",
         }

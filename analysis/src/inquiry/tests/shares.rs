@@ -53,6 +53,20 @@ fn what_is_clearly_faster_or_not_is_all_that_is_open() {
 }
 
 #[test]
+fn a_margin_a_control_and_crashes_do_not_widen_the_band_nor_narrow_it() {
+    let mut after = suite("after", &[0.5; 6], 12, 2);
+    let cause = MissingCause::FailedRuns { failed: 1, runs: 13 };
+    after.missing.push(MissingBenchmark { benchmark: "b5".to_owned(), cause, message: None });
+    let suites = vec![suite("before", &[1.0; 6], 12, 1), after, suite("again", &[1.0; 6], 12, 3)];
+    let options =
+        RatioOptions { margin: Some(0.05), control: Some("again".to_owned()), ..RatioOptions::default() };
+    let asked = Inquiry { faster_by: vec![0.2], ..Inquiry::new(suites, Method::Ratio(options)) };
+    let answer = asked.answer().unwrap();
+    let [found] = &answer.faster_shares[..] else { panic!("{:?}", answer.faster_shares) };
+    assert_eq!((found.shown, found.excluded, found.observed, found.benchmarks), (5, 1, 5, 6));
+}
+
+#[test]
 fn the_band_covers_the_true_share_where_benchmarks_lie_at_the_amount() {
     // Half of the benchmarks have just the speedup that is asked about: the hardest case for both ends.
     let times = [1.0 / 1.2, 1.0 / 1.2, 1.0 / 1.2, 1.0 / 1.2, 1.0 / 1.3, 1.0 / 1.3, 1.0 / 1.1, 1.0 / 1.1];
@@ -77,5 +91,7 @@ fn shares_that_cannot_be_meant_are_refused() {
     assert_eq!(refused(vec![-0.1], Method::ratio()), "faster_by");
     assert_eq!(refused(vec![f64::NAN], Method::ratio()), "faster_by");
     assert_eq!(refused(vec![0.1; 17], Method::ratio()), "too_many_shares");
-    assert_eq!(refused(vec![0.1], Method::Diagnostics), "shares_of_method");
+    for method in [Method::Diagnostics, Method::BrunnerMunzel, Method::speedup_test()] {
+        assert_eq!(refused(vec![0.1], method), "shares_of_method");
+    }
 }

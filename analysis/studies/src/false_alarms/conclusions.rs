@@ -53,7 +53,7 @@ impl FalseAlarmStudy {
                     let times = times.in_run_order().iter().map(|time| vec![time * factor]);
                     benchmarks.push(NamedSample::new(format!("b{at}"), times.collect()));
                 }
-                Some(Suite::new(*name, benchmarks))
+                Some(Suite::new(name, benchmarks))
             };
             let old = version("old", runs * self.baseline_times, 1.0)?;
             let suites = vec![old, version("new", runs, 1.0 + threshold.get())?];

@@ -37,9 +37,13 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// Sees to it that the files can be written, before anything is measured for them. What they hold stays until then.
-    pub(super) fn claim(&self) -> Result<(), Failure> {
+    /// Sees to it that the files can be written and have a place for these series, before anything is measured for them.
+    /// What they hold stays until then.
+    pub(super) fn claim(&self, series: &[Series], level: ConfidenceLevel) -> Result<(), Failure> {
         let Self { export_json, export_csv, export_markdown, export_asciidoc, export_orgmode } = self;
+        if export_json.is_some() {
+            hyperfine(series, level)?;
+        }
         let all = [export_json, export_csv, export_markdown, export_asciidoc, export_orgmode];
         all.into_iter().flatten().filter(|path| *path != Path::new(HERE)).try_for_each(|path| claim(path))
     }
@@ -53,11 +57,7 @@ impl Exports {
         console: &Console,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.export_json {
-            let text = write_hyperfine_1_with(series, |wall| intervals(wall, level)).map_err(|error| {
-                let hint = error.hint();
-                Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
-            })?;
-            put(path, &text, console)?;
+            put(path, &hyperfine(series, level)?, console)?;
         }
         if let Some(path) = &self.export_csv {
             put(path, &table::csv(timings)?, console)?;
@@ -73,6 +73,13 @@ impl Exports {
         }
         Ok(())
     }
+}
+
+fn hyperfine(series: &[Series], level: ConfidenceLevel) -> Result<String, Failure> {
+    write_hyperfine_1_with(series, |wall| intervals(wall, level)).map_err(|error| {
+        let hint = error.hint();
+        Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
+    })
 }
 
 /// What hyperfine's JSON has no place for: the intervals of the mean and the median, in seconds. Where there are too few runs for one

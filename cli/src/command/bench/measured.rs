@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::experiment::Metric;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::experiment::{Experiment, Metric};
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf};
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::experiment::{Recorded, recorded};
 use crate::{
     connection::Connection, exit::failure::Failure, results::attempts::Attempts,
-    results::attempts::MeasuredRuns,
+    results::attempts::MeasuredRun, results::attempts::MeasuredRuns,
 };
 
 /// The metrics that the format has, with their name and unit there, and how much of ours is one of it.
@@ -38,6 +38,19 @@ pub(super) async fn read(
     let level = ConfidenceLevel::new(attempts.plan.experiment.analysis.confidence);
     let level = level.map_err(Failure::infrastructure)?;
     Ok(Some(Measured { series: series(&attempts.measured().await?, &commands)?, level }))
+}
+
+/// The series that an experiment is going to have, with one run each: what has a place for them has one for what is
+/// measured.
+pub(super) fn planned(experiment: &Experiment) -> Result<Vec<Series>, Failure> {
+    let commands = recorded(experiment).unwrap_or_default();
+    let mut measured = MeasuredRuns::new();
+    for cell in commands.keys() {
+        let metrics = METRICS.map(|(metric, ..)| (metric, 1_234_567)).into();
+        let run = MeasuredRun { metrics, series: BTreeMap::new() };
+        measured.entry(*cell).or_default().insert(RunIndex(0), run);
+    }
+    series(&measured, &commands)
 }
 
 fn series(

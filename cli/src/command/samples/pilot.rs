@@ -16,6 +16,7 @@ use crate::command::block_on;
 use crate::connection::{Connection, SourceArguments, selector::Selector};
 use crate::console::Console;
 use crate::exit::failure::Failure;
+use crate::plan::selection::listed;
 use crate::results::attempts::{Attempts, MeasuredRun};
 use crate::samples::compare::source::{Reading, Source};
 use crate::samples::compare::versions::Versions;
@@ -107,7 +108,7 @@ impl PilotArguments {
             (Some(asked), names) if names.contains(&asked.as_str()) => asked.clone(),
             (None, [only]) => (*only).to_owned(),
             (Some(_) | None, names) => {
-                return Err(Failure::usage(anyhow!("the pilot has the benchmarks {}", names.join(", ")))
+                return Err(Failure::usage(anyhow!("the pilot has the benchmarks {}", listed(names)))
                     .hint("choose one with --benchmark"));
             }
         };

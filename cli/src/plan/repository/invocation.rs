@@ -20,8 +20,9 @@ const SET: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
     ("LANGUAGE", ""),
 ];
-/// Before the verb: what a repository's configuration can have executed, and what makes ids mean something else.
-const OPTIONS: [&str; 8] = [
+/// Before the verb: what a repository's configuration can have executed, what makes ids mean something else, and a warning that it
+/// can switch off.
+const OPTIONS: [&str; 10] = [
     "--no-pager",
     "--no-replace-objects",
     "-c",
@@ -30,6 +31,8 @@ const OPTIONS: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "-c",
     "i18n.logOutputEncoding=UTF-8",
+    "-c",
+    "core.warnAmbiguousRefs=true",
 ];
 /// Most bytes of its messages that are kept.
 const MAX_MESSAGE_BYTES: u64 = 4 << 10;
@@ -97,6 +100,14 @@ impl Answer {
 
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// The name of which it warns that there are several references of it.
+    pub(super) fn ambiguous_name(&self) -> Option<String> {
+        let messages = legible(&self.messages);
+        let (_, warning) = messages.split_once("warning: refname '")?;
+        let (name, _) = warning.split_once("' is ambiguous")?;
+        Some(name.to_owned())
     }
 
     /// What it said, in one line: the last message that is none of its hints.

@@ -68,7 +68,7 @@ impl Repository {
             is_shallow: self.is_shallow,
         };
         // One that a rewritten branch left behind may be gone.
-        if self.rev_parse(&start.id)?.is_err() {
+        if !self.rev_parse(&start.id)?.is_success {
             return Err(not_on_branch());
         }
         let options = LineOptions { first_parent: true, ..LineOptions::default() };

@@ -30,6 +30,8 @@ pub(crate) enum GitRefusal {
         near: Option<String>,
         is_shallow: bool,
     },
+    #[error("{name:?} in {revision:?} is the name of several references")]
+    Ambiguous { revision: String, name: String },
     #[error("{0:?} is not two revisions")]
     NoRange(String),
     #[error("{range} is one commit, {short}: nothing differs")]
@@ -98,6 +100,11 @@ impl GitRefusal {
             }
             Self::Unknown { .. } => {
                 "`git log --oneline --all` lists commits, `git branch --all` and `git tag` their names"
+            }
+            Self::Ambiguous { name, .. } => {
+                return format!(
+                    "write refs/heads/{name} for the branch or refs/tags/{name} for the tag; `git show-ref {name}` lists all"
+                );
             }
             Self::NoRange(_) => {
                 "write main..HEAD to compare HEAD with main; what is not committed yet is in no commit, so commit it first"

@@ -202,7 +202,7 @@ fn a_benchmark_that_is_missing_is_undecided_and_one_that_fails_a_regression() {
             "number",
             "samples",
         ];
-        json!({"version": 2, "commit_hash": "c", "result_columns": columns,
+        json!({"version": 2, "commit_hash": "c", "requirements": {}, "result_columns": columns,
             "results": {"time_a": samples, "time_b": b}})
         .to_string()
     };
@@ -235,15 +235,13 @@ fn a_benchmark_that_is_missing_is_undecided_and_one_that_fails_a_regression() {
         ("skipped2", skipped),
     ]);
     let at = directory.path();
-    for (file, cause) in [("alone", "absent"), ("skipped", "skipped"), ("split", "unreadable")] {
+    for (file, cause) in [("alone", None), ("skipped", Some("skipped")), ("split", Some("unreadable"))] {
         let found = answer(at, &["both", file]);
-        assert_eq!(
-            (&found["missing"][0]["benchmark"], &found["missing"][0]["cause"]),
-            (&json!("B-2"), &json!(cause))
-        );
-        assert_eq!(code_of(at, &["compare", "both", file, "--fail-on-regression"]), Some(0), "{cause}");
-        assert_eq!(code_of(at, &["compare", "both", file, "--require-conclusive"]), Some(3), "{cause}");
-        assert_eq!(code_of(at, &["compare", file, "both", "--require-conclusive"]), Some(3), "{cause}");
+        assert_eq!(found["unmatched"][0]["benchmark"], "B-2");
+        assert_eq!(found["missing"][0]["cause"].as_str(), cause);
+        assert_eq!(code_of(at, &["compare", "both", file, "--fail-on-regression"]), Some(0), "{file}");
+        assert_eq!(code_of(at, &["compare", "both", file, "--require-conclusive"]), Some(3), "{file}");
+        assert_eq!(code_of(at, &["compare", file, "both", "--require-conclusive"]), Some(3), "{file}");
     }
     // What both leave out on purpose is no question.
     let gates = &answer(at, &["skipped", "skipped2"])["gates"];
@@ -367,4 +365,188 @@ fn warnings_of_files_are_caveats_of_answers() {
     // Values of unlike kinds are told too.
     fs::write(at.join("h"), hyperfine(&[("A", values(1e-3, 9), vec![0; 9])])).expect("a file");
     assert!(codes(&answer(at, &["a", "h"])).contains(&"unlike_values".to_owned()));
+}
+
+#[test]
+fn of_several_remarks_the_gravest_counts_and_each_benchmark_once() {
+    let walls =
+        |mean: f64| values(mean, 9).into_iter().map(|time| format!("{time} ns/op")).collect::<Vec<_>>();
+    let alone = go("A", walls(1.0));
+    let both = alone.clone() + &go("B", walls(1.0));
+    let failed =
+        alone.clone() + &"--- FAIL: BenchmarkB\n".repeat(9) + "BenchmarkB-2\tsaid\n--- SKIP: BenchmarkB\n";
+    let directory =
+        files(&[("both", both), ("failed", failed), ("skipped", alone + "--- SKIP: BenchmarkB\n")]);
+    let at = directory.path();
+    assert_eq!(code_of(at, &["compare", "both", "failed", "--fail-on-regression"]), Some(1));
+    // Where the baseline skips it, its failure is undecided.
+    let gates = ["--fail-on-regression", "--require-conclusive"];
+    assert_eq!(code_of(at, &[&["compare", "skipped", "failed"], &gates[..]].concat()), Some(3));
+    let found = answer(at, &["both", "failed", "--faster-by", "0"]);
+    assert_eq!(found["missing"].as_array().map(Vec::len), Some(1), "{}", found["missing"]);
+    assert_eq!(
+        (&found["faster_shares"][0]["benchmarks"], &found["faster_shares"][0]["excluded"]),
+        (&json!(2), &json!(1))
+    );
+}
+
+#[test]
+fn crashes_of_the_baseline_excuse_none_of_the_candidate() {
+    let codes = |failed: usize| (0..9).map(|run| if run < failed { 139 } else { 0 }).collect::<Vec<_>>();
+    let of = |old: usize, new: usize| {
+        hyperfine(&[("old", values(1.0, 9), codes(old)), ("new", values(1.0, 9), codes(new))])
+    };
+    let slow = hyperfine(&[("old", values(1.0, 9), codes(1)), ("new", values(2.0, 9), codes(0))]);
+    let directory = files(&[("flaky", of(1, 3)), ("worse", of(1, 9)), ("slow", slow)]);
+    let at = directory.path();
+    assert_eq!(code_of(at, &["compare", "flaky", "--fail-on-regression"]), Some(1));
+    assert_eq!(code_of(at, &["compare", "worse", "--fail-on-regression"]), Some(1));
+    // That the baseline crashed once leaves a verdict against the candidate what it is.
+    assert_eq!(code_of(at, &["compare", "slow", "--fail-on-regression", "--require-conclusive"]), Some(1));
+    assert_eq!(code_of(at, &["compare", "slow", "--require-conclusive"]), Some(0));
+}
+
+#[test]
+fn commands_that_differ_are_not_compared_because_others_crashed() {
+    let of = |sort: i32, gzip: i32| {
+        hyperfine(&[("sort", values(4.0, 9), vec![sort; 9]), ("gzip", values(1.0, 9), vec![gzip; 9])])
+    };
+    let one = hyperfine(&[("sort", values(4.0, 9), vec![0; 9])]);
+    let directory = files(&[("a", of(0, 1)), ("b", of(1, 0)), ("c", of(0, 1)), ("one", one)]);
+    let at = directory.path();
+    assert_eq!(code_of(at, &["compare", "a", "b"]), Some(2));
+    assert_eq!(code_of(at, &["compare", "a", "b", "--fail-on-regression"]), Some(1));
+    let found = answer(at, &["one", "c"]);
+    assert_eq!(
+        (&found["samples"][0]["benchmark"], &found["gates"][0]["verdict"]),
+        (&json!("sort"), &json!("undecided"))
+    );
+}
+
+#[test]
+fn a_candidate_without_results_hides_no_other() {
+    let csv = |a: f64, b: Option<f64>| {
+        let mut text = "benchmark,value\n".to_owned();
+        for value in values(a, 9) {
+            let _ = writeln!(text, "A,{value}");
+        }
+        for value in b.map(|mean| values(mean, 9)).unwrap_or_default() {
+            let _ = writeln!(text, "B,{value}");
+        }
+        text
+    };
+    let crashed = hyperfine(&[
+        ("old", values(1.0, 9), vec![0; 9]),
+        ("new", values(3.0, 9), vec![0; 9]),
+        ("third", values(1.0, 9), vec![1; 9]),
+    ]);
+    let directory = files(&[
+        ("base.csv", csv(1.0, Some(1.0))),
+        ("slow.csv", csv(1.0, Some(9.0))),
+        ("lacks.csv", csv(1.0, None)),
+        ("three", crashed),
+    ]);
+    let at = directory.path();
+    // B of slow.csv is not compared, as lacks.csv has none: no gate may pass it.
+    let three = ["compare", "base.csv", "slow.csv", "lacks.csv", "--require-conclusive"];
+    let gates = &answer(at, &three[1..4])["gates"];
+    let of_b = gates.as_array().expect("gates").iter().filter(|one| one["benchmark"] == "B");
+    assert_eq!(of_b.map(|one| one["candidate"].clone()).collect::<Vec<_>>(), ["slow.csv", "lacks.csv"]);
+    assert_eq!(code_of(at, &three), Some(3));
+    let found = answer(at, &["three"]);
+    assert_eq!(found["versions"], json!(["old", "new"]));
+    let rulings: Vec<_> =
+        found["gates"].as_array().expect("gates").iter().map(|one| &one["ruling"]).collect();
+    assert_eq!(rulings, ["regression", "regression"]);
+    // The performance test has no row of a benchmark; what failed is counted all the same.
+    let flaky = hyperfine(&[
+        ("old", values(2.0, 9), vec![0; 9]),
+        ("new", values(1.0, 9), vec![0, 0, 0, 9, 0, 0, 0, 0, 0]),
+    ]);
+    fs::write(at.join("flaky"), flaky).expect("a file");
+    assert_eq!(code_of(at, &["compare", "flaky", "--method", "hpt", "--fail-on-regression"]), Some(1));
+}
+
+#[test]
+fn files_that_name_one_version_are_versions_themselves() {
+    let csv = |version: &str, failed: bool| {
+        let mut text = "benchmark,version,value,remark\n".to_owned();
+        for value in values(1.0, 9) {
+            let _ = writeln!(text, "A,{version},{value},");
+        }
+        text + &if failed { format!("B,{version},,failed\n") } else { String::new() }
+    };
+    let directory = files(&[
+        ("x", "B,v,,failed\n".replace("B,v,,", "benchmark,value,remark\nB,,")),
+        ("x y", csv("v", false)),
+        ("v1.csv", csv("v", false)),
+        ("v2.csv", csv("w", true)),
+    ]);
+    let at = directory.path();
+    let found = answer(at, &["v1.csv", "v2.csv"]);
+    assert_eq!(
+        (&found["versions"], &found["missing"][0]["version"]),
+        (&json!(["v1.csv", "v2.csv"]), &json!("v2.csv"))
+    );
+    assert_eq!(code_of(at, &["import", "v1.csv", "v2.csv", "--as", "both"]), Some(0));
+    let saved = speedup(at, &["compare", "saved:both", "--format", "json"]).stdout;
+    let saved: Value = serde_json::from_slice(&saved).expect("JSON");
+    assert_eq!((&saved["versions"], &saved["missing"]), (&found["versions"], &found["missing"]));
+    // A file of failures alone is the baseline, if it is given first.
+    assert_eq!(
+        code_of(at, &["compare", "x", "x y", "--input-format", "csv", "--fail-on-regression"]),
+        Some(2)
+    );
+}
+
+#[test]
+fn what_is_refused_has_its_tests_and_what_is_kept_its_samples() {
+    let old = || ("old", values(1.0, 9), vec![0; 9]);
+    let all = hyperfine(&[old(), ("new", values(1.0, 9), vec![7; 9])]);
+    let good = hyperfine(&[old(), ("new", values(2.0, 9), vec![0; 9])]);
+    let directory = files(&[("all", all), ("good", good)]);
+    let at = directory.path();
+    let junit =
+        speedup(at, &["compare", "all", "--fail-on-regression", "--annotate", "github", "--format", "junit"]);
+    assert_eq!(junit.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&junit.stdout).contains("failure type=\"failed\""));
+    // A baseline stays what it was where nothing can be kept.
+    assert_eq!(code_of(at, &["compare", "good", "--save-baseline", "main"]), Some(0));
+    let kept = speedup(at, &["baseline", "export", "main"]).stdout;
+    assert_eq!(code_of(at, &["compare", "all", "--save-baseline", "main"]), Some(2));
+    assert_eq!(speedup(at, &["baseline", "export", "main"]).stdout, kept);
+    // Rows have no place for what failed; it is said beside them.
+    let some = hyperfine(&[old(), ("new", values(2.0, 9), vec![0, 0, 0, 0, 1, 0, 0, 0, 0])]);
+    fs::write(at.join("some"), some).expect("a file");
+    assert!(stderr(&speedup(at, &["compare", "some", "--format", "csv"])).contains("failed"));
+}
+
+#[test]
+fn a_score_beside_rates_needs_a_word_on_its_direction() {
+    let csv = |score: f64| {
+        let mut text = "benchmark,unit,metric,value\n".to_owned();
+        for value in values(score, 9) {
+            let _ = writeln!(text, "A,op/s,score,{value}\nB,,score,{value}");
+        }
+        text
+    };
+    let directory = files(&[("a.csv", csv(1.0)), ("b.csv", csv(2.0))]);
+    let at = directory.path();
+    assert!(refused(at, &["a.csv", "b.csv"]).contains("--higher-is-better"));
+    let found = answer(at, &["a.csv", "b.csv", "--higher-is-better"]);
+    assert_eq!((&found["better"], &found["gates"][0]["verdict"]), (&json!("higher"), &json!("faster")));
+}
+
+#[test]
+fn a_suite_of_many_unlike_benchmarks_is_answered_in_a_time_that_grows_with_it() {
+    // Names of one file each: what is missing is counted by benchmark, not by pairs of them.
+    let names = |prefix: &str| (0..4000).map(|at| format!("{prefix}{at},1\n")).collect::<String>();
+    let csv = |prefix: &str| format!("benchmark,value\ncommon,1\ncommon,2\n{}", names(prefix));
+    let directory = files(&[("a.csv", csv("a")), ("b.csv", csv("b")), ("c.csv", csv("c"))]);
+    let found = answer(directory.path(), &["a.csv", "b.csv", "c.csv"]);
+    let gates = found["gates"].as_array().expect("gates");
+    assert_eq!(
+        gates.iter().filter(|one| one["candidate"] == "b.csv" && one["missing"].is_string()).count(),
+        8000
+    );
 }

@@ -225,9 +225,11 @@ pub(super) struct MetricsForm {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OwnMetricForm {
-    /// A regular expression with one capture group around the number; ^ and $ match at every line.
+    /// A regular expression with one capture group around the number, or with two, (?<value>…) and (?<unit>…); ^ and $ match at
+    /// every line.
     pub(super) regex: Option<String>,
-    /// A JSON pointer such as "/results/0/times" to a number or an array of numbers; the output is one JSON document.
+    /// A JSON pointer such as "/results/0/times" to a number or an array of numbers; it is read in every JSON document of the output
+    /// that has it.
     pub(super) pointer: Option<String>,
     /// A benchmark of a Google Benchmark report in JSON: "BM_name" for its real time, or "BM_name:counter"; times are read
     /// as seconds an iteration.
@@ -238,7 +240,7 @@ pub(super) struct OwnMetricForm {
     /// Where the values stand: "stdout" or "stderr".
     #[serde(default)]
     pub(super) from: Stream,
-    /// The unit of the values, as reports shall show it.
+    /// The unit of the values, as reports shall show it; values that are written in another are converted.
     #[serde(default)]
     pub(super) unit: String,
     /// Which values are good: "lower" or "higher".

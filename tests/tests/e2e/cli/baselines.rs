@@ -101,7 +101,7 @@ fn imported_samples_are_compared_and_exported_as_their_files_are() {
 
     desk.ok(&["baseline", "remove", "locale"]);
     let said = desk.refused(&["compare", "saved:locale"]);
-    assert!(said.contains("locale: files"), "{said}");
+    assert!(said.contains(": files"), "{said}");
 }
 
 #[test]
@@ -136,6 +136,14 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     assert!(std::fs::read(desk.path().join("p")).unwrap().starts_with(b"PAR1"));
     let said = desk.refused(&["report", "saved:none"]);
     assert!(said.contains("saved as none"), "{said}");
+    let said = desk.refused(&["baseline", "show", "locael"]);
+    assert!(said.contains("`locale`"), "the nearest: {said}");
+    for number in 0..30 {
+        desk.ok(&["import", "both.json", "--as", &format!("kept-{number}")]);
+    }
+    let said = desk.refused(&["baseline", "remove", "NOPE"]);
+    assert_eq!(said.matches("kept-").count(), 10, "the first of them: {said}");
+    assert!(said.contains(" 21 more"), "the others are counted: {said}");
     // The table is one that is read, with nothing lost.
     write_table(&desk, "one.csv", 1.0);
     write_table(&desk, "two.csv", 2.0);

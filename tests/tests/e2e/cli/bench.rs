@@ -369,6 +369,50 @@ fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() 
 }
 
 #[test]
+fn the_name_of_a_long_command_is_whole_in_every_file() {
+    let desk = Desk::new(SPEEDUP);
+    let long = format!("true {}", "a".repeat(7_000));
+    let files = [
+        ("--export-json", "k.json"),
+        ("--export-csv", "k.csv"),
+        ("--export-markdown", "k.md"),
+        ("--export-asciidoc", "k.adoc"),
+        ("--export-orgmode", "k.org"),
+    ];
+    let parameter = "b".repeat(9_000);
+    let command = format!("{long}{{end}}");
+    let mut arguments = vec!["-r", "4", &command, "true", "-L", "end", &parameter, "--save-baseline", "long"];
+    arguments.extend(files.iter().flat_map(|(option, file)| [option, file]));
+    let output = bench(&desk, &arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    let whole = format!("{long}{parameter}");
+    for (_, file) in files {
+        assert!(desk.read(file).contains(&whole), "{file}");
+    }
+    let answer = desk.json(&["compare", "k.json", "--baseline", "long"]);
+    assert_eq!(answer["unmatched"].as_array().map(Vec::len), Some(0), "{answer}");
+    for form in ["jsonl", "csv", "go", "hyperfine", "hyperfine1"] {
+        let text = desk.ok(&["baseline", "export", "long", "--format", form]);
+        assert!(text.contains(&"a".repeat(7_000)), "{form}");
+    }
+}
+
+#[test]
+fn what_could_not_be_kept_is_refused_before_anything_is_executed() {
+    let desk = Desk::new(SPEEDUP);
+    let named = format!("touch ran # {}", "a".repeat(12_000));
+    desk.write("state", "no directory");
+    for arguments in [
+        // Each of its lines has the name, and there are 4 of a run.
+        &["-r", "9000", &named, "--save-baseline", "large"][..],
+        &["-r", "2", "touch ran", "--save-baseline", "nowhere"],
+    ] {
+        let output = bench(&desk, arguments);
+        assert!(!output.status.success() && !desk.path().join("ran").exists(), "{}", said(&output));
+    }
+}
+
+#[test]
 fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
     let desk = Desk::new(SPEEDUP);
     let commands = ["-L", "n", "0.001,0.002", "sleep {n}", "-i", "sleep {n}; exit 3"];

@@ -83,6 +83,45 @@ fn metrics_of_ones_own_and_of_the_host_reach_the_report_and_the_export() {
 }
 
 #[test]
+fn what_programs_write_is_read_in_the_unit_of_the_plan() {
+    let desk = Desk::new(SPEEDUP);
+    let plan = r#"
+[experiment]
+name = "written"
+[versions.old]
+baseline = true
+[versions.new]
+[benchmarks.a]
+shell = """
+printf '\\357\\273\\277t=1,500.5 us\\r\\n\\033[32mt=2 ms\\033[0m\\r\\n'
+printf '[INFO] begun\\n{"level": "info"}\\n{"took": "0:01.25", "x": NaN}\\n{"took": 3}\\n' >&2
+"""
+[repetitions]
+runs = 1
+[metrics.output.time]
+regex = '^t=(?<value>\S+) (?<unit>\w+)$'
+unit = "ms"
+[metrics.output.took]
+pointer = "/took"
+from = "stderr"
+unit = "s"
+[independence]
+policy = "any"
+"#;
+    desk.write("plan.toml", plan);
+    desk.ok(&["run", "plan.toml", "--data", "data"]);
+    let rows = json_lines(&desk.ok(&["export", "last", "--data", "data", "--format", "jsonl"]));
+    assert_eq!(rows.len(), 2);
+    for row in &rows {
+        assert_eq!(row["output.time"], serde_json::json!([1.5005, 2.0]), "{row}");
+        assert_eq!(row["output.took"], serde_json::json!([1.25, 3.0]), "{row}");
+    }
+    // A unit that nothing declares is refused before anything runs.
+    desk.write("plan.toml", plan.replace("unit = \"ms\"\n", ""));
+    assert_eq!(desk.speedup(&["plan", "check", "plan.toml"]).status.code(), Some(2));
+}
+
+#[test]
 fn the_example_of_metrics_tells_what_dd_says() {
     let desk = Desk::new(SPEEDUP);
     let ok = |arguments: &[&str]| {

@@ -37,6 +37,32 @@ fn a_revision_that_is_none_is_refused_where_it_stands() {
 }
 
 #[test]
+fn a_name_that_is_a_tag_and_a_branch_is_refused_until_it_says_which() {
+    let project = Project::new();
+    project.git(&["branch", "both", "main"]);
+    project.git(&["tag", "both", "v1"]);
+    // A repository does not decide whether its user learns of it.
+    project.git(&["config", "core.warnAmbiguousRefs", "false"]);
+    let whole_names = ["refs/tags/both", "refs/heads/both"];
+    refused(&project, &plan("both"), &[&["line 10, column 7"][..], &whole_names].concat());
+    project.write("plan.toml", &plan("HEAD~1"));
+    for arguments in [
+        &["bench", "--git", "v1..both~0", "true"][..],
+        &["bench", "--git", "both...main", "true"],
+        &["bisect", "both..main", "plan.toml", "--only", "once"],
+        &["track", "add", "plan.toml", "--branch", "both", "--reference", "v1"],
+    ] {
+        let output = ended(&project.speedup(arguments), 2);
+        assert!(whole_names.iter().all(|name| output.contains(name)), "{arguments:?}: {output}");
+    }
+    let bench = ["bench", "-r", "2", "--format", "json", "--git", "refs/tags/both..refs/heads/both", "true"];
+    let output = project.speedup(&bench);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let measured: Vec<String> = super::commits(&report).into_iter().map(|(_, id, _)| id).collect();
+    assert_eq!(measured, [project.id("v1"), project.id("main")]);
+}
+
+#[test]
 fn a_range_that_is_none_is_refused() {
     let project = Project::new();
     for (range, words) in [
