@@ -28,6 +28,7 @@
 mod answer;
 mod blocked;
 mod blocks;
+mod bounds;
 mod brunner_munzel;
 pub mod configured;
 mod diagnostics;
@@ -50,29 +51,28 @@ mod suite;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
+pub use answer::{Answer, MethodFacts, SCHEMA_VERSION, SampleFacts};
+pub use bounds::{MOST_VALUES, MOST_VERSIONS};
 pub use brunner_munzel::BrunnerMunzelFinding;
 pub use diagnostics::{Diagnostic, DiagnosticsFinding, order_dependence};
-pub use distribution::{
-    AtMostFinding, DistributionFinding, DistributionOptions, MOST_ASKED, QuantileFinding,
-};
+pub use distribution::{AtMostFinding, DistributionFinding, DistributionOptions, QuantileFinding};
 pub use earlier::{EarlierFinding, EarlierOptions, EarlierSuite};
 pub use effect::{BootstrapFinding, EffectFinding, EffectOptions, LevelsFinding};
 pub use interval::IntervalAnswer;
 pub use method::{MethodEffort, Offer};
-pub use missing::{MissingBenchmark, MissingCause, MissingSample};
+pub use missing::{MissingSample, Unmatched};
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, MixtureOptions, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding, PerformanceTestOptions};
 pub use proportion::AcceleratedShare;
 pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
 pub use refusal::InquiryError;
-pub use share::{FasterShare, MOST_SHARES};
+pub use share::FasterShare;
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
     Adjusted, OverallFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding, SpeedupTestFinding,
     SpeedupTestMode, SpeedupTestOptions, SpeedupTestSuite,
 };
-pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
+pub use suite::{MissingBenchmark, MissingCause, NamedSample, Suite};
 
 use crate::gate::{Conclusion, Ruling};
 use method::{Asked, Found, methods};
@@ -241,6 +241,20 @@ impl Inquiry {
             sample.runs.iter_mut().flatten().for_each(|value| *value *= factor);
         }
         slower
+    }
+
+    /// The same question about candidates that are slower by an amount, where only *faster* and *slower* are verdicts.
+    fn slowed(&self, by: f64) -> Result<Self, InquiryError> {
+        let Method::Ratio(options) = &self.method else {
+            return Err(InquiryError::SharesOfMethod(self.method.name()));
+        };
+        let mut slowed = self.with_candidates_slower(1.0 + by);
+        slowed.suites.retain(|suite| options.control.as_ref() != Some(&suite.version));
+        let RatioOptions { center, trim, .. } = *options;
+        slowed.method = Method::Ratio(RatioOptions { center, trim, ..RatioOptions::default() });
+        slowed.noise_threshold = Threshold::NONE;
+        slowed.faster_by.clear();
+        Ok(slowed)
     }
 
     /// The versions to compare, and the one that is the control.

@@ -2,8 +2,8 @@
 
 use super::suite::{Grouping, Observed};
 use super::{
-    FasterShare, Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, blocks, diagnostics,
-    missing, pairing::Pairing,
+    FasterShare, Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, Unmatched, blocks,
+    diagnostics, missing, pairing::Pairing,
 };
 use crate::conclusion::{Reason, Warning, WarningCode};
 use crate::{gate::Conclusion, gate::GateError, study::ControlsReport};
@@ -77,14 +77,6 @@ pub struct SampleFacts {
     pub median: f64,
     /// Their standard deviation; absent for one observation.
     pub standard_deviation: Option<f64>,
-}
-
-/// A benchmark that some version lacks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unmatched {
-    pub benchmark: String,
-    /// The versions without it.
-    pub missing_in: Vec<String>,
 }
 
 impl Findings {

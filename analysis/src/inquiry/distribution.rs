@@ -1,9 +1,10 @@
 //! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
 //! observations and from the mixture (Worms 2016 §6).
 
+use super::bounds::{LARGEST_VALUE, MOST_ASKED};
 use super::{
     Findings, Inquiry, InquiryError, IntervalAnswer, Preference, method::Asked, method::FindResult,
-    method::Found, mixture, mixture::refusal, pairing::Pairing, suite::LARGEST_VALUE, suite::Observed,
+    method::Found, mixture, mixture::refusal, pairing::Pairing, suite::Observed,
 };
 use crate::conclusion::{Reason, ReasonCode, Warning};
 use serde::{Deserialize, Serialize};
@@ -11,9 +12,6 @@ use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, variability::empirical};
 use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
-
-/// The most quantiles, and the most probabilities, of a sample: a curve that fills a screen.
-pub const MOST_ASKED: usize = 1_000;
 
 /// What is asked of the law of each sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

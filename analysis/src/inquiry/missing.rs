@@ -3,38 +3,12 @@
 //! What a source says is missing stands in [`Suite::missing`]; here it is joined with what only a comparison shows: samples
 //! that cannot be compared, and benchmarks that only one of two versions has.
 
-use super::{InquiryError, Suite, Unmatched, suite::Observed};
+use super::InquiryError;
+use super::suite::{MissingBenchmark, MissingCause, Observed, Suite};
 use crate::conclusion::{Verdict, Warning, WarningCode};
 use crate::gate::{Conclusion, Ruling};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::{collections::BTreeMap, collections::BTreeSet, fmt};
-
-/// A benchmark of which a version has no result, or some runs that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissingBenchmark {
-    pub benchmark: String,
-    #[serde(flatten)]
-    pub cause: MissingCause,
-    /// What the source says about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-/// Why a result is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "cause", rename_all = "snake_case")]
-pub enum MissingCause {
-    /// The program or its benchmark failed.
-    Failed,
-    /// Some or all of its runs failed; their values are not in the sample.
-    FailedRuns { failed: u64, runs: u64 },
-    /// Its values cannot be compared: they are not positive, or out of range.
-    Unusable,
-    /// What should be its result cannot be read as one.
-    Unreadable,
-    /// It was left out on purpose.
-    Skipped,
-}
 
 /// A benchmark that is missing, and in which version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,6 +34,14 @@ impl MissingCause {
             Self::Skipped => 0,
         }
     }
+}
+
+/// A benchmark that some version lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unmatched {
+    pub benchmark: String,
+    /// The versions without it.
+    pub missing_in: Vec<String>,
 }
 
 impl fmt::Display for MissingSample {
@@ -197,19 +179,19 @@ pub(super) fn add_missing(
                 conclusion.missing = Some(text);
             }
             let key = (candidate.suite.version.clone(), name.to_owned());
-            match found.get(&key).filter(|_| compared.contains(name)) {
-                Some(places) => {
-                    for at in places {
-                        let one = &mut gates[*at];
-                        one.failure.clone_from(&conclusion.failure);
-                        // A verdict against the candidate stands.
-                        if one.ruling != Ruling::Regression {
-                            one.ruling = ruling;
-                            one.ruling_p_value = None;
-                        }
-                    }
+            let places = found.get(&key).map_or(&[][..], Vec::as_slice);
+            if places.is_empty() || !compared.contains(name) {
+                gates.push(conclusion);
+                continue;
+            }
+            for at in places {
+                let one = &mut gates[*at];
+                one.failure.clone_from(&conclusion.failure);
+                // A verdict against the candidate stands.
+                if one.ruling != Ruling::Regression {
+                    one.ruling = ruling;
+                    one.ruling_p_value = None;
                 }
-                None => gates.push(conclusion),
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
 use super::method::{Asked, FindResult, Found, MethodEffort};
-use super::suite::{LARGEST_VALUE, Observed};
 use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pairing};
+use super::{bounds::LARGEST_VALUE, suite::Observed};
 use crate::conclusion::{Reason, ReasonCode, Warning};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! The benchmarks that all versions have, by name.
 
+use super::bounds::{MOST_VALUES, MOST_VERSIONS};
+use super::missing::Unmatched;
 use super::missing::{Availability, nothing_compared, unmatched};
-use super::suite::{MOST_VALUES, MOST_VERSIONS, Observed};
-use super::{Inquiry, InquiryError, Preference, Unmatched, blocked::Blocked};
+use super::{Inquiry, InquiryError, Preference, blocked::Blocked, suite::Observed};
 use crate::study::design::Arranged;
 use speedup_statistics::{ratio::BenchmarkWeights, ratio::SuiteMember, sample::Sample};
 use std::collections::BTreeSet;

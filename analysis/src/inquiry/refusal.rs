@@ -1,7 +1,6 @@
 //! Why an inquiry has no answer.
 
-use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
-use super::{distribution::MOST_ASKED, share::MOST_SHARES};
+use super::bounds::{LARGEST_VALUE, LEAST_VALUE, MOST_ASKED, MOST_SHARES, MOST_VALUES, MOST_VERSIONS};
 use crate::{count::counted, gate::Conclusion};
 use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};

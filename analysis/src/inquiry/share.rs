@@ -5,15 +5,11 @@
 //! Those are the ends of the band; what failed is not faster. The ratio's tests have two sides, so that both ends hold together at
 //! their level.
 
-use super::{Inquiry, InquiryError, Method, RatioOptions, pairing::Pairing};
+use super::{Inquiry, InquiryError, bounds::MOST_SHARES, pairing::Pairing};
 use crate::conclusion::Verdict;
 use crate::gate::Conclusion;
 use serde::Serialize;
-use speedup_statistics::inference::Threshold;
 use std::collections::BTreeSet;
-
-/// The most amounts that are asked for: each is an analysis of its own.
-pub const MOST_SHARES: usize = 16;
 
 /// On how many benchmarks of the suite a candidate is faster by at least an amount.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -76,20 +72,6 @@ impl Inquiry {
             }
         }
         Ok(shares)
-    }
-
-    /// The same question about candidates that are slower by an amount, where only *faster* and *slower* are verdicts.
-    fn slowed(&self, by: f64) -> Result<Self, InquiryError> {
-        let Method::Ratio(options) = &self.method else {
-            return Err(InquiryError::SharesOfMethod(self.method.name()));
-        };
-        let mut slowed = self.with_candidates_slower(1.0 + by);
-        slowed.suites.retain(|suite| options.control.as_ref() != Some(&suite.version));
-        let RatioOptions { center, trim, .. } = *options;
-        slowed.method = Method::Ratio(RatioOptions { center, trim, ..RatioOptions::default() });
-        slowed.noise_threshold = Threshold::NONE;
-        slowed.faster_by.clear();
-        Ok(slowed)
     }
 }
 

@@ -1,18 +1,10 @@
 //! Versions, and what was measured of them.
 
-use super::{InquiryError, MissingBenchmark};
+use super::InquiryError;
+use super::bounds::{LARGEST_VALUE, LEAST_VALUE};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::{levels::LevelTree, sample::Sample};
 use std::collections::BTreeSet;
-
-/// The most versions of an inquiry: more than anybody compares, few enough to compare each with the baseline.
-pub const MOST_VERSIONS: usize = 256;
-/// The most values of all samples together: 128 MiB of them, held a few times over.
-pub const MOST_VALUES: usize = 16 << 20;
-/// The least value: far below any measurement, and squares of differences in its last digits are still doubles.
-pub(super) const LEAST_VALUE: f64 = 1e-100;
-/// The largest value, likewise: the ratio of any two is a double.
-pub(super) const LARGEST_VALUE: f64 = 1e100;
 
 /// A version with its benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +32,33 @@ pub struct NamedSample {
     /// block stands once; a run that is of none has none. Empty without blocks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<Option<String>>,
+}
+
+/// A benchmark of which a version has no result, or some runs that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingBenchmark {
+    pub benchmark: String,
+    #[serde(flatten)]
+    pub cause: MissingCause,
+    /// What the source says about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Why a result is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum MissingCause {
+    /// The program or its benchmark failed.
+    Failed,
+    /// Some or all of its runs failed; their values are not in the sample.
+    FailedRuns { failed: u64, runs: u64 },
+    /// Its values cannot be compared: they are not positive, or out of range.
+    Unusable,
+    /// What should be its result cannot be read as one.
+    Unreadable,
+    /// It was left out on purpose.
+    Skipped,
 }
 
 fn is_in_range(value: f64) -> bool {

@@ -11,7 +11,7 @@ use crate::console::render::counted;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::samples::compare::source::{ReadingArguments, Source};
-use crate::samples::compare::versions::{Naming, Placed, blocks, metrics, placed};
+use crate::samples::compare::versions::{Placed, ResultNaming, blocks, metrics, placed};
 use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetName, remarks};
 
 /// Saves samples that other tools measured under a name
@@ -94,7 +94,7 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
     let mut all = Vec::new();
     for (number, source) in sources.iter().enumerate() {
         all.extend(remarks(&[], &source.imported.warnings));
-        let naming = Naming::new(sources, number, WALL);
+        let naming = ResultNaming::new(sources, number, WALL);
         for failure in &source.imported.failures {
             for (version, benchmark) in naming.places(failure) {
                 let (version, benchmark) = (Some(version), Some(benchmark));

@@ -120,7 +120,7 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
     }
     let mut placed = Vec::new();
     for (number, source) in sources.iter().enumerate() {
-        let naming = Naming::new(sources, number, metric);
+        let naming = ResultNaming::new(sources, number, metric);
         let is_only = sources.len() == 1;
         for series in of_metric(source, metric) {
             let name = &series.name;
@@ -136,7 +136,7 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
 }
 
 /// How a file's results are named as those of a version.
-pub(crate) struct Naming<'s> {
+pub(crate) struct ResultNaming<'s> {
     source: &'s Source,
     /// The versions that the file names, where it names several, or is the only file.
     versions: BTreeSet<String>,
@@ -145,7 +145,7 @@ pub(crate) struct Naming<'s> {
     are_single_commands: bool,
 }
 
-impl<'s> Naming<'s> {
+impl<'s> ResultNaming<'s> {
     /// The naming of the file numbered `number`.
     pub(crate) fn new(sources: &'s [Source], number: usize, metric: &str) -> Self {
         let source = &sources[number];
@@ -162,7 +162,9 @@ impl<'s> Naming<'s> {
 
     /// The version and the benchmark of a result.
     pub(crate) fn place(&self, version: Option<&Name>, benchmark: &str) -> (String, String) {
-        if let Some(version) = version.filter(|_| !self.versions.is_empty()) {
+        if let Some(version) = version
+            && !self.versions.is_empty()
+        {
             return (version_of(self.source, self.is_only, version), benchmark.to_owned());
         }
         if self.are_single_commands {
@@ -209,7 +211,7 @@ fn add_missing(sources: &[Source], metric: &str, suites: &mut Vec<(usize, Suite)
         places.insert(suite.version.clone(), at);
     }
     for (number, source) in sources.iter().enumerate() {
-        let naming = Naming::new(sources, number, metric);
+        let naming = ResultNaming::new(sources, number, metric);
         for failure in &source.imported.failures {
             for (version, benchmark) in naming.places(failure) {
                 let at = *places.entry(version.clone()).or_insert_with(|| {
