@@ -32,6 +32,8 @@ pub struct Subject<'a> {
     pub unit: &'a str,
     /// What one value stands for, as in "per run"; empty where nothing tells.
     pub per: &'a str,
+    /// Whether nothing told which values are the better ones.
+    pub is_direction_assumed: bool,
 }
 
 /// What a method found, for people; `versions` are those of the answer, the baseline first.
@@ -40,7 +42,7 @@ trait Told {
     fn sheet(&self, versions: &[String]) -> Sheet;
 
     /// What each candidate is, where the method concludes on all benchmarks.
-    fn sentences(&self) -> Vec<String> {
+    fn sentences(&self, _better: Preference) -> Vec<String> {
         Vec::new()
     }
 
@@ -156,8 +158,10 @@ fn opening(answer: &Answer, subject: Subject<'_>) -> String {
     if !subject.per.is_empty() {
         unit.push_str(&format!(" {}", subject.per));
     }
-    if answer.better == Preference::Higher {
-        unit.push_str(", more is better");
+    match answer.better {
+        Preference::Higher => unit.push_str(", more is better"),
+        Preference::Lower if subject.is_direction_assumed => unit.push_str(", less is better (assumed)"),
+        Preference::Lower => {}
     }
     let seed = answer.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
     let level = count::percent(answer.confidence.get());
@@ -176,7 +180,7 @@ pub fn missing(answer: &Answer) -> impl Iterator<Item = &str> {
 
 fn sentences(answer: &Answer) -> Option<String> {
     let mut lines: Vec<String> = missing(answer).map(str::to_owned).collect();
-    lines.extend(told(&answer.findings).sentences());
+    lines.extend(told(&answer.findings).sentences(answer.better));
     lines.extend(answer.faster_shares.iter().map(|share| in_words(share, answer)));
     lines.extend(answer.controls.as_ref().map(|controls| controls.sentence.clone()));
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -115,6 +115,18 @@ impl<'a> Availability<'a> {
         }
     }
 
+    /// What is missing of a benchmark: of it alone, or, by labels alone, of all that have these last ones, as of a whole package.
+    fn find_missing(&self, benchmark: &str) -> Option<&MissingSample> {
+        if let Some(missing) = self.missing.get(benchmark) {
+            return Some(missing);
+        }
+        if self.has(benchmark) {
+            return None;
+        }
+        let labels = benchmark.match_indices(", ").map(|(at, separator)| &benchmark[at + separator.len()..]);
+        labels.into_iter().find_map(|labels| self.missing.get(labels))
+    }
+
     fn has(&self, benchmark: &str) -> bool {
         self.samples.contains_key(benchmark)
     }
@@ -209,8 +221,8 @@ fn rule(
     candidate: &Availability<'_>,
     compared: &BTreeSet<&str>,
 ) -> Option<(Ruling, String, bool)> {
-    let before = baseline.missing.get(name);
-    let after = candidate.missing.get(name);
+    let before = baseline.find_missing(name);
+    let after = candidate.find_missing(name);
     if let Some(failed) = after.filter(|one| one.what.cause.is_failure()) {
         let ruling = if baseline.has(name) { Ruling::Regression } else { Ruling::Undecided };
         return Some((ruling, failed.to_string(), true));
@@ -286,12 +298,23 @@ pub(super) fn nothing_compared(mut versions: Vec<Availability<'_>>) -> InquiryEr
         let mut gates = Vec::new();
         add_missing(&mut gates, &versions, &BTreeSet::new());
         let texts = versions.iter().flat_map(|version| version.missing.values().map(ToString::to_string));
-        return InquiryError::NoResults { listed: listed(texts.collect()), gates };
+        let mut texts: Vec<String> = texts.collect();
+        texts.truncate(MOST_LISTED - 1);
+        texts.push(examples(&versions));
+        return InquiryError::NoResults { listed: listed(texts), gates };
     }
+    InquiryError::NothingInCommon { examples: examples(&versions) }
+}
+
+/// The first benchmark of the first two versions, whose names may not match.
+fn examples(versions: &[Availability<'_>]) -> String {
     let mut examples = Vec::new();
     for version in versions.iter().take(2) {
-        let name = version.suite.benchmarks.first().map_or("", |one| one.benchmark.as_str());
-        examples.push(format!("{} has {name:?}", version.suite.version));
+        let name = &version.suite.version;
+        examples.push(match version.suite.benchmarks.first() {
+            Some(first) => format!("{name} has {:?}", first.benchmark),
+            None => format!("{name} has no result"),
+        });
     }
-    InquiryError::NothingInCommon { examples: examples.join(", ") }
+    examples.join(", ")
 }

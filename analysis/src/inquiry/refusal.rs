@@ -164,7 +164,7 @@ speedup_core::hints! { InquiryError:
     Self::TooFewVersions { .. } => "give a second file, or one that holds several versions",
     Self::TooManyValues => "ask for fewer benchmarks at a time",
     Self::NothingInCommon { .. } => "benchmarks are matched by name",
-    Self::NoResults { .. } => "mend what failed, and measure again",
+    Self::NoResults { .. } => "benchmarks are matched by name; mend what failed, and measure again",
     Self::NotFinite { .. } => "leave out the runs that have no value, and say so where you publish",
     Self::NotPositive { .. } => "a speedup is a ratio of positive numbers",
     Self::OutOfRange { .. } => "give the values in another unit",

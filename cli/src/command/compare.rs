@@ -164,7 +164,8 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
     }
     let unit = versions.unit.to_string();
     let per = versions.value_of().map_or("", ValueOf::per);
-    let subject = Subject { metric: &versions.metric, unit: &unit, per };
+    let is_direction_assumed = versions.better.is_none() && !arguments.higher_is_better;
+    let subject = Subject { metric: &versions.metric, unit: &unit, per, is_direction_assumed };
     let text = match form {
         AnswerForm::Usual(SummaryForm::Table) => {
             answer::text(&answer, subject, |sheet| of_sheet(sheet, console.out))

@@ -92,7 +92,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let report = ScalingReport::of(&versions.metric, law, &measured, arguments.confidence)
         .ok_or_else(|| Failure::refused(ScalingError::TooFewPoints { points: hosts.len() }))?;
     let unit = versions.unit.to_string();
-    let subject = Subject { metric: &versions.metric, unit: &unit, per: "" };
+    let subject = Subject { metric: &versions.metric, unit: &unit, per: "", is_direction_assumed: false };
     let document = || Document::of_scaling(&report, arguments.confidence.get(), subject);
     match arguments.format {
         ScalingForm::Json => print_json(console, &report)?,

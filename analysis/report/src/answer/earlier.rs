@@ -1,6 +1,6 @@
 //! The earlier protocol: a row for each benchmark.
 
-use speedup_analysis::{count::counted, inquiry::EarlierFinding, inquiry::EarlierSuite};
+use speedup_analysis::{count::counted, inquiry::EarlierFinding, inquiry::EarlierSuite, inquiry::Preference};
 
 use super::{Told, achieved, codes, lower, method, reason, verdict};
 use crate::facts::{Sheet, SheetCell, hidden, level, number, words};
@@ -34,7 +34,7 @@ impl Told for Vec<EarlierSuite> {
         )
     }
 
-    fn sentences(&self) -> Vec<String> {
+    fn sentences(&self, _better: Preference) -> Vec<String> {
         let of_suite = |suite: &EarlierSuite| {
             let sure = suite
                 .confidence

@@ -1,6 +1,6 @@
 //! The hierarchical performance test: a row for each benchmark.
 
-use speedup_analysis::{conclusion::Verdict, inquiry::PerformanceFinding};
+use speedup_analysis::{conclusion::Verdict, inquiry::PerformanceFinding, inquiry::Preference};
 use speedup_statistics::protocol::hierarchical_performance_test::{ReliableSpeedup, Winner};
 
 use super::{Told, codes, reason, verdict};
@@ -74,7 +74,7 @@ impl Told for Vec<PerformanceFinding> {
         Sheet { headings, rows }
     }
 
-    fn sentences(&self) -> Vec<String> {
+    fn sentences(&self, _better: Preference) -> Vec<String> {
         self.iter().map(sentence).collect()
     }
 }

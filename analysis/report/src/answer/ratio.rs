@@ -3,7 +3,7 @@
 
 use speedup_analysis::count::about;
 use speedup_analysis::study::{ControlRow, ControlsReport, EndpointReport, EndpointRow, IntervalReport};
-use speedup_analysis::{inquiry::RatioFinding, inquiry::RatioSuite};
+use speedup_analysis::{inquiry::Preference, inquiry::RatioFinding, inquiry::RatioSuite};
 use speedup_core::experiment::Center;
 
 use super::{Told, reason, verdict};
@@ -143,7 +143,7 @@ impl Told for Vec<RatioSuite> {
         Sheet { headings: columns.headings(), rows }
     }
 
-    fn sentences(&self) -> Vec<String> {
+    fn sentences(&self, _better: Preference) -> Vec<String> {
         let of = |suite: &RatioSuite| {
             let share = share_in_words(&suite.suite);
             let endpoints = suite.endpoints.iter().map(|one| of_endpoint(one, &suite.suite.candidate));

@@ -1,6 +1,6 @@
 //! The Speedup-Test: a row for each benchmark and protocol.
 
-use speedup_analysis::inquiry::{IntervalAnswer, ProtocolFinding, SpeedupTestSuite};
+use speedup_analysis::inquiry::{IntervalAnswer, Preference, ProtocolFinding, SpeedupTestSuite};
 use speedup_analysis::{conclusion::Protocol, count, count::counted, study::IntervalReport};
 use speedup_statistics::ratio::Summary;
 
@@ -56,8 +56,8 @@ impl Told for Vec<SpeedupTestSuite> {
         Sheet { headings, rows }
     }
 
-    fn sentences(&self) -> Vec<String> {
-        self.iter().map(sentence).collect()
+    fn sentences(&self, better: Preference) -> Vec<String> {
+        self.iter().map(|suite| sentence(suite, better)).collect()
     }
 }
 
@@ -94,9 +94,13 @@ fn best_level(finding: &ProtocolFinding) -> Option<f64> {
     }
 }
 
-fn sentence(suite: &SpeedupTestSuite) -> String {
+fn sentence(suite: &SpeedupTestSuite, better: Preference) -> String {
     let how_much = suite.speedup.map_or_else(String::new, |speedup| {
-        let change = count::change(100.0 * (1.0 / speedup - 1.0), suite.interval.ends());
+        let change = match better {
+            Preference::Lower => 1.0 / speedup - 1.0,
+            Preference::Higher => speedup - 1.0,
+        };
+        let change = count::change(100.0 * change, suite.interval.ends());
         format!(", {} ({change})", count::ratio(speedup, suite.interval.ends()))
     });
     let over = counted(suite.benchmarks.len() as u64, "benchmark");

@@ -38,8 +38,8 @@ pub(crate) enum VersionsError {
     NoMetric { asked: String, metrics: Vec<String> },
     #[error("there are several metrics: {}", metrics.join(", "))]
     SeveralMetrics { metrics: Vec<String> },
-    #[error("{0} has none of it")]
-    MetricMissing(String),
+    #[error("{file} has no metric {metric}: it has {}", metrics.join(", "))]
+    MetricMissing { file: String, metric: String, metrics: Vec<String> },
     #[error("there is no version {asked:?}: there are {}", versions.join(", "))]
     NoBaseline { asked: String, versions: Vec<String> },
     #[error("{benchmark} is measured in {first} and in {second}")]
@@ -56,7 +56,7 @@ pub(crate) enum VersionsError {
 
 speedup_core::hints! { VersionsError:
     Self::SeveralMetrics { .. } => "choose one with --metric",
-    Self::NoMetric { .. } | Self::MetricMissing(_) => "choose a metric that all files have",
+    Self::NoMetric { .. } | Self::MetricMissing { .. } => "choose a metric that all files have",
     Self::NoBaseline { .. } => "name one of them with --baseline, or samples from `speedup baseline list`",
     Self::Units { .. } => "give all values in one unit",
     Self::UnknownUnit { .. } => "--unit, such as --unit ms, says what the numbers without a unit are in",
@@ -129,7 +129,12 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
             placed.push(Placed { version, benchmark, series, blocks, source: number });
         }
         if of_metric(source, metric).next().is_none() && source.imported.failures.is_empty() {
-            return Err(VersionsError::MetricMissing(source.name.clone()));
+            let (file, metric) = (source.name.clone(), metric.to_owned());
+            return Err(VersionsError::MetricMissing {
+                file,
+                metric,
+                metrics: metrics(&sources[number..=number]),
+            });
         }
     }
     Ok(placed)
