@@ -4,29 +4,20 @@
 //! found, by its operations. A launch is a process, so it is a run. A brief report has the same values without launches: they
 //! are one run. BenchmarkDotNet leaves out what it takes for outliers before it writes results; how many is told.
 
-use crate::imported::{ImportCode, ImportWarning, MissingKind};
-use crate::json::{Json, Misfit, parse};
-use crate::series::{SeriesName, SeriesUnit};
-use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
-use std::collections::BTreeMap;
+use crate::json::{Json, Misfit};
+use crate::{Collection, ImportCode, ImportWarning, MissingKind, Name, SeriesName, SeriesUnit};
 
 /// Nanoseconds.
 const NANO: i32 = -9;
 
-pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
-    let document = parse(text, 1)?;
-    collect(&document).map_err(|misfit| document.locate(misfit, None))
-}
+/// The ways to the facts of the machine.
+const MACHINE: [&str; 5] = ["", "OsVersion", "Architecture", "ProcessorName", "LogicalCoreCount"];
 
-fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
+pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     let mut collection = Collection::default();
     if let Some(host) = document.get("HostEnvironmentInfo") {
         collection.tool_version = host.fact("BenchmarkDotNetVersion");
-        let facts = &mut collection.machine;
-        facts.operating_system = host.fact("OsVersion");
-        facts.architecture = host.fact("Architecture");
-        facts.processor = host.fact("ProcessorName");
-        facts.processors = host.fact("LogicalCoreCount");
+        collection.machine.complete(host, MACHINE);
     }
     for benchmark in document.field("Benchmarks")?.list()? {
         collect_benchmark(benchmark, &mut collection)?;
@@ -34,22 +25,20 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
     Ok(collection)
 }
 
-fn collect_benchmark<'j, 'a>(
-    benchmark: &'j Json<'a>,
-    collection: &mut Collection,
-) -> Result<(), Misfit<'j, 'a>> {
+fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Result<(), Misfit> {
     let misfit = |problem| benchmark.misfit(problem);
     let name = benchmark.field("FullName")?.name()?;
     let results = of_stage(benchmark, "Result")?;
-    let summary = benchmark.get("Statistics").and_then(|statistics| statistics.get("OriginalValues"));
+    let summary = benchmark.at("Statistics/OriginalValues");
     if results.is_empty() && summary.is_none() {
         let message = Some(Name::of("no iteration has a result"));
         return collection.miss(name, MissingKind::Failed, message).map_err(misfit);
     }
-    let series = collection.distinct(with_job(SeriesName::wall(name.clone()), benchmark)?).map_err(misfit)?;
+    let series = with_job(SeriesName::wall(name.clone()), benchmark)?;
+    let series = collection.distinct(series).map_err(misfit)?.in_unit((SeriesUnit::Seconds, NANO));
     if let (true, Some(values)) = (results.is_empty(), summary) {
         for value in values.list()? {
-            collection.push_json(&series, &SeriesUnit::Seconds, 0, value, NANO)?;
+            collection.push_json(&series, 0, value)?;
         }
         return Ok(());
     }
@@ -60,38 +49,40 @@ fn collect_benchmark<'j, 'a>(
         collection.warn(warning).map_err(misfit)?;
     }
     for result in results {
-        let launch = result.field("LaunchIndex")?;
-        let run = launch.number(0)?.to_bits();
+        let run = result.field("LaunchIndex")?.number(0)?.to_bits();
         let operations = result.field("Operations")?;
         let count = operations.number(0)?;
         if count < 1.0 {
-            return Err(operations.misfit(FileProblem::Expected { expected: "at least one operation" }));
+            return Err(operations.expected("at least one operation"));
         }
         let time = result.field("Nanoseconds")?.number(NANO)? / count;
-        collection
-            .push(&series, &SeriesUnit::Seconds, run, time)
-            .map_err(|problem| result.misfit(problem))?;
+        collection.push(&series, run, time).map_err(|problem| result.misfit(problem))?;
     }
     Ok(())
 }
 
 /// The iterations of the program itself in one stage; none where measurements were left out.
-fn of_stage<'j, 'a>(benchmark: &'j Json<'a>, stage: &str) -> Result<Vec<&'j Json<'a>>, Misfit<'j, 'a>> {
-    let all = benchmark.get("Measurements").map(Json::list).transpose()?.unwrap_or_default();
-    let has =
-        |one: &Json<'_>, field, word| one.get(field).is_some_and(|is| is.text().is_ok_and(|is| is == word));
-    let is_of = |one: &&Json<'_>| has(one, "IterationMode", "Workload") && has(one, "IterationStage", stage);
-    Ok(all.iter().filter(is_of).collect())
+fn of_stage<'j, 'a>(benchmark: &'j Json<'a>, stage: &str) -> Result<Vec<&'j Json<'a>>, Misfit> {
+    let mut found = Vec::new();
+    for one in benchmark.optional_list("Measurements")? {
+        if has_text(one, "IterationMode", "Workload") && has_text(one, "IterationStage", stage) {
+            found.push(one);
+        }
+    }
+    Ok(found)
+}
+
+fn has_text(measurement: &Json<'_>, field: &str, text: &str) -> bool {
+    matches!(measurement.get(field), Some(Json::Text(found)) if found == text)
 }
 
 /// The job, as `Type.Method: Job` says it, where it is not the usual one.
-fn with_job<'j, 'a>(name: SeriesName, benchmark: &'j Json<'a>) -> Result<SeriesName, Misfit<'j, 'a>> {
+fn with_job(mut name: SeriesName, benchmark: &Json<'_>) -> Result<SeriesName, Misfit> {
     let Some(info) = benchmark.get("DisplayInfo") else { return Ok(name) };
     let job = info.text()?.split_once(": ").map_or("", |(_, rest)| rest);
     let job = job.split([' ', '(']).next().unwrap_or_default();
-    if job.is_empty() || job == "DefaultJob" {
-        return Ok(name);
+    if !job.is_empty() && job != "DefaultJob" {
+        name.labels.insert(Name::of("job"), Name::beginning(job));
     }
-    let labels = BTreeMap::from([(Name::of("job"), Name::beginning(job))]);
-    Ok(SeriesName { labels, ..name })
+    Ok(name)
 }

@@ -3,21 +3,14 @@
 //! A row is a region of the program, called by the way to it, on a rank where the rows tell. Each column of numbers is a metric. A
 //! profile is of one process or job, so it is one observation of each.
 
-use crate::bounds::MAX_NESTING;
-use crate::json::{Json, Misfit, parse};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
+use crate::json::{Json, Misfit};
+use crate::{Collection, FileProblem, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_NESTING};
 
 /// Columns that measure nothing: the order of the regions, and the process.
 const ORDER: &str = "Node order";
 const RANKS: [&str; 2] = ["mpi.rank", "rank"];
 
-pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
-    let document = parse(text, 1)?;
-    collect(&document).map_err(|misfit| document.locate(misfit, None))
-}
-
-fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
+pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     let mut collection = Collection::default();
     collection.tool_version = document.fact("cali.caliper.version");
     let columns = document.field("columns")?.list()?;
@@ -51,25 +44,24 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
             // The exclusive time of the profiles.
             let metric = if column.as_str() == "time" { Name::of(WALL) } else { column };
             let unit = about.fact("attribute.unit");
-            let (unit, shift) = unit.map_or((SeriesUnit::Bare, 0), |unit| SeriesUnit::of_word(&unit));
-            let series =
-                collection.distinct(name.with_metric(metric)).map_err(|problem| row.misfit(problem))?;
-            collection.push_json(&series, &unit, 0, cell, shift)?;
+            let unit = unit.map_or((SeriesUnit::Bare, 0), |unit| SeriesUnit::of_word(&unit));
+            let series = collection.distinct(name.with_metric(metric));
+            let series = series.map_err(|problem| row.misfit(problem))?.in_unit(unit);
+            collection.push_json(&series, 0, cell)?;
         }
     }
     Ok(collection)
 }
 
 /// The labels on the way to a node, outermost first. A node stands behind its parent, so there is no circle.
-fn path_of<'j, 'a>(cell: &'j Json<'a>, nodes: &'j [Json<'a>]) -> Result<Name, Misfit<'j, 'a>> {
+fn path_of(cell: &Json<'_>, nodes: &[Json<'_>]) -> Result<Name, Misfit> {
     let mut labels = Vec::new();
     let mut reference = Some(cell);
     let mut end = nodes.len();
     while let Some(number) = reference {
         let index = number.word()?.as_str().parse().unwrap_or(end);
         if index >= end || labels.len() == MAX_NESTING {
-            let expected = "a node before this one, at most 64 deep";
-            return Err(number.misfit(FileProblem::Expected { expected }));
+            return Err(number.expected("a node before this one, at most 64 deep"));
         }
         labels.push(nodes[index].field("label")?.text()?);
         reference = nodes[index].get("parent");

@@ -4,10 +4,9 @@
 //! process made of many iterations, so it is one run, and a benchmark that is printed again comes from another process.
 //! Throughputs and changes repeat what the times say and are not read, nor are tests, which `cargo bench` ignores.
 
-use crate::series::{SeriesName, SeriesUnit};
 use crate::{
-    collection::Collection, criterion::metric_of, imported::MissingKind, name::Name, problem::Fault,
-    problem::FileProblem, text::lines,
+    Collection, Fault, FileProblem, MissingKind, Name, SeriesName, SeriesUnit, criterion::metric_of,
+    text::lines,
 };
 use std::collections::BTreeMap;
 
@@ -86,13 +85,13 @@ impl<'t> Reader<'t> {
             "ps" => (SeriesUnit::Seconds, -12),
             word => SeriesUnit::of_word(&Name::new(word)?),
         };
-        let mut series = SeriesName::wall(Name::new(benchmark)?).with_metric(metric_of(&unit));
+        let mut series = SeriesName::new(Name::new(benchmark)?, metric_of(&unit));
         if *self.targets.entry(benchmark).or_insert(self.target) != self.target {
             series.labels.insert(Name::of(TARGET), Name::new(self.target)?);
         }
         let process = self.processes.entry((self.target, benchmark)).or_default();
         *process += 1;
-        self.collection.push_text(&series, &unit, *process, &value.replace(',', ""), shift)
+        self.collection.push_text(&series.in_unit((unit, shift)), *process, &value.replace(',', ""))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Series while they are collected, value by value, in the order of the file.
 
 use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
-use crate::decimal::{self, NumberProblem};
-use crate::imported::{ImportCode, ImportWarning, Imported, MachineFacts, MissingKind, MissingResult};
-use crate::json::{Json, Misfit};
-use crate::series::{Better, Series, SeriesName, SeriesUnit, ValueOf};
-use crate::{format::Format, name::Name, problem::FileProblem, runs::Runs};
+use crate::{
+    Better, FileProblem, Format, ImportCode, ImportWarning, Imported, MachineFacts, Measurand, MissingKind,
+    MissingResult, Name, NumberProblem, Runs, Series, SeriesName, ValueOf, decimal, json::Json, json::Misfit,
+};
 use std::collections::BTreeMap;
 
 /// Distinguishes series that the tool itself does not.
@@ -25,76 +24,55 @@ pub(crate) struct Collection {
     failures: Vec<MissingResult>,
     warnings: Vec<ImportWarning>,
     /// What the numbers of runs stand for, where they are blocks that make pairs.
-    blocks: Option<BTreeMap<u64, Name>>,
+    pub(crate) blocks: Option<BTreeMap<u64, Name>>,
     /// What the file itself says of its series.
     declared: BTreeMap<SeriesName, (Option<Better>, Option<ValueOf>)>,
     pub(crate) are_commands: bool,
 }
 
 struct Growing {
-    name: SeriesName,
-    unit: SeriesUnit,
+    measurand: Measurand,
     /// Each value with the number of its run.
     values: Vec<(u64, f64)>,
 }
 
 impl Collection {
-    /// One more value. Values of the same run number belong to one run, wherever they stand.
-    pub(crate) fn push(
-        &mut self,
-        name: &SeriesName,
-        unit: &SeriesUnit,
-        run: u64,
-        value: f64,
-    ) -> Result<(), FileProblem> {
+    /// One more value, in the unit of its series. Values of the same run number belong to one run, wherever they stand.
+    pub(crate) fn push(&mut self, series: &Measurand, run: u64, value: f64) -> Result<(), FileProblem> {
         if self.values == MAX_VALUES {
             return Err(FileProblem::TooManyValues);
         }
         if !value.is_finite() {
-            return self.leave_out(name);
+            return self.leave_out(&series.name);
         }
         self.values += 1;
-        let place = match self.places.get(name) {
+        let place = match self.places.get(&series.name) {
             Some(place) => *place,
-            None => self.begin(name, unit)?,
+            None => self.begin(series)?,
         };
-        let series = &mut self.growing[place];
-        if series.unit != *unit {
-            return Err(FileProblem::unit_changed(name, &series.unit, unit));
+        let growing = &mut self.growing[place];
+        if growing.measurand.unit != series.unit {
+            return Err(FileProblem::unit_changed(&series.name, &growing.measurand.unit, &series.unit));
         }
-        series.values.push((run, value));
+        growing.values.push((run, value));
         Ok(())
     }
 
-    /// One more value, as a text of decimal digits times 10^`shift`. A number that is not finite is left out, with a warning.
-    pub(crate) fn push_text(
-        &mut self,
-        name: &SeriesName,
-        unit: &SeriesUnit,
-        run: u64,
-        text: &str,
-        shift: i32,
-    ) -> Result<(), FileProblem> {
-        match decimal::read(text, shift) {
-            Ok(value) => self.push(name, unit, run, value),
-            Err(NumberProblem::NotFinite) => self.leave_out(name),
+    /// One more value, as the tool's decimal digits. A number that is not finite is left out, with a warning.
+    pub(crate) fn push_text(&mut self, series: &Measurand, run: u64, text: &str) -> Result<(), FileProblem> {
+        match decimal::read(text, series.shift) {
+            Ok(value) => self.push(series, run, value),
+            Err(NumberProblem::NotFinite) => self.leave_out(&series.name),
             Err(problem) => Err(FileProblem::Number { text: Name::beginning(text), problem }),
         }
     }
 
     /// The same of a JSON number.
-    pub(crate) fn push_json<'j, 'a>(
-        &mut self,
-        name: &SeriesName,
-        unit: &SeriesUnit,
-        run: u64,
-        value: &'j Json<'a>,
-        shift: i32,
-    ) -> Result<(), Misfit<'j, 'a>> {
+    pub(crate) fn push_json(&mut self, series: &Measurand, run: u64, value: &Json<'_>) -> Result<(), Misfit> {
         let pushed = if value.is_not_finite() {
-            self.leave_out(name)
+            self.leave_out(&series.name)
         } else {
-            self.push(name, unit, run, value.number(shift)?)
+            self.push(series, run, value.number(series.shift)?)
         };
         pushed.map_err(|problem| value.misfit(problem))
     }
@@ -107,26 +85,23 @@ impl Collection {
         }
     }
 
-    fn begin(&mut self, name: &SeriesName, unit: &SeriesUnit) -> Result<usize, FileProblem> {
+    fn begin(&mut self, series: &Measurand) -> Result<usize, FileProblem> {
         if self.growing.len() == MAX_SERIES {
             return Err(FileProblem::TooManySeries);
         }
-        check_labels(&name.labels)?;
+        check_labels(&series.name.labels)?;
         let place = self.growing.len();
-        self.places.insert(name.clone(), place);
-        self.growing.push(Growing { name: name.clone(), unit: unit.clone(), values: Vec::new() });
+        self.places.insert(series.name.clone(), place);
+        self.growing.push(Growing { measurand: series.clone(), values: Vec::new() });
         Ok(place)
     }
 
     /// Counts a value that is NaN or infinite, which no series holds.
     pub(crate) fn leave_out(&mut self, name: &SeriesName) -> Result<(), FileProblem> {
-        if let Some(count) = self.not_finite.get_mut(name) {
-            *count += 1;
-        } else if self.not_finite.len() == MAX_SERIES {
+        if self.not_finite.len() == MAX_SERIES && !self.not_finite.contains_key(name) {
             return Err(FileProblem::TooManySeries);
-        } else {
-            self.not_finite.insert(name.clone(), 1);
         }
+        *self.not_finite.entry(name.clone()).or_default() += 1;
         Ok(())
     }
 
@@ -142,8 +117,8 @@ impl Collection {
             return Ok(name);
         }
         let mut distinct = name.clone();
-        distinct.labels.insert(Name::of(OCCURRENCE), Name::beginning(&occurrence.to_string()));
-        self.warn(ImportWarning::about(ImportCode::Repeated, &Name::beginning(&name.to_string())))?;
+        distinct.labels.insert(Name::of(OCCURRENCE), Name::shown(occurrence));
+        self.warn(ImportWarning::about(ImportCode::Repeated, &Name::shown(&name)))?;
         Ok(distinct)
     }
 
@@ -158,6 +133,17 @@ impl Collection {
         }
         self.failures.push(failure);
         Ok(())
+    }
+
+    /// Reports that a series has no result.
+    pub(crate) fn miss_series(
+        &mut self,
+        name: &SeriesName,
+        kind: MissingKind,
+        message: Option<Name>,
+    ) -> Result<(), FileProblem> {
+        let benchmark = Name::beginning(&name.labelled_benchmark());
+        self.fail(MissingResult { benchmark, version: name.version.clone(), kind, message })
     }
 
     /// A benchmark without a result, of which the tool says nothing but its name and perhaps why.
@@ -178,11 +164,6 @@ impl Collection {
         Ok(())
     }
 
-    /// Takes the numbers of runs for `blocks`, which make pairs.
-    pub(crate) fn name_blocks(&mut self, blocks: BTreeMap<u64, Name>) {
-        self.blocks = Some(blocks);
-    }
-
     /// Whether no series has begun.
     pub(crate) fn has_no_values(&self) -> bool {
         self.growing.is_empty()
@@ -190,26 +171,23 @@ impl Collection {
 
     /// Everything that was read. A file without a value and without a failure is refused: it is not what it was taken for.
     pub(crate) fn finish(mut self, format: Format) -> Result<Imported, FileProblem> {
-        for (series, values) in std::mem::take(&mut self.not_finite) {
-            let series = Some(Name::beginning(&series.to_string()));
-            self.warn(ImportWarning { code: ImportCode::NotFinite, subject: series, count: values })?;
+        for (series, count) in std::mem::take(&mut self.not_finite) {
+            let subject = Some(Name::shown(&series));
+            self.warn(ImportWarning { code: ImportCode::NotFinite, subject, count })?;
         }
         if self.growing.is_empty() && self.failures.is_empty() {
             return Err(FileProblem::NoValues);
         }
         let of_format = format.value_of();
         let mut series = Vec::with_capacity(self.growing.len());
-        for growing in self.growing {
-            let (numbers, values): (Vec<u64>, Vec<Vec<f64>>) = by_run(growing.values).into_iter().unzip();
-            let runs = Runs::new(values).map_err(|_| FileProblem::NoValues)?;
-            let runs = match &self.blocks {
-                Some(blocks) => {
-                    runs.in_blocks(numbers.iter().map(|number| blocks.get(number).cloned()).collect())
-                }
-                None => runs,
-            };
-            let (better, value_of) = self.declared.remove(&growing.name).unwrap_or_default();
-            let read = Series::new(growing.name, growing.unit, runs);
+        for Growing { measurand, values } in self.growing {
+            let (numbers, values): (Vec<u64>, Vec<Vec<f64>>) = by_run(values).into_iter().unzip();
+            let mut runs = Runs::new(values).map_err(|_| FileProblem::NoValues)?;
+            if let Some(blocks) = &self.blocks {
+                runs = runs.in_blocks(numbers.iter().map(|number| blocks.get(number).cloned()).collect());
+            }
+            let (better, value_of) = self.declared.remove(&measurand.name).unwrap_or_default();
+            let read = Series::new(measurand.name, measurand.unit, runs);
             series.push(Series { better: better.or(read.better), value_of: value_of.or(of_format), ..read });
         }
         Ok(Imported {
@@ -228,10 +206,9 @@ impl Collection {
 pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProblem> {
     let bytes: usize = labels.iter().map(|(key, value)| key.as_str().len() + value.as_str().len()).sum();
     if labels.len() > MAX_LABELS || bytes > MAX_LABEL_BYTES {
-        Err(FileProblem::TooManyLabels)
-    } else {
-        Ok(())
+        return Err(FileProblem::TooManyLabels);
     }
+    Ok(())
 }
 
 /// The values grouped by run, each with its number: runs in order of their first value, values of a run in order.

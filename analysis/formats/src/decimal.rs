@@ -24,6 +24,17 @@ pub enum NumberProblem {
     TooLong,
 }
 
+impl NumberProblem {
+    pub(crate) const fn hint(self) -> &'static str {
+        match self {
+            Self::NotANumber => "numbers are decimal with a point, without thousands separators and units",
+            Self::NotFinite => "leave out the runs that have no value, and say so where you publish",
+            Self::TooLarge | Self::TooSmall => "give the values in another unit",
+            Self::TooLong => "write numbers with 17 digits at most, which is all that a 64-bit float holds",
+        }
+    }
+}
+
 /// The float nearest to `text` × 10^`shift`.
 pub(crate) fn read(text: &str, shift: i32) -> Result<f64, NumberProblem> {
     if text.len() > MAX_NUMBER_CHARS {

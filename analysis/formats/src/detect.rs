@@ -1,8 +1,8 @@
 //! What a file is, by its contents.
 
 use crate::{
-    bounds::MAX_COLUMNS, cargo_bench, criterion, format::Format, go, google_benchmark, layout,
-    options::Columns, options::VALUE, plain, rebench, table, table::Header, text, text_table,
+    Columns, Format, bounds::MAX_COLUMNS, cargo_bench, criterion, go, google_benchmark::console,
+    google_benchmark::csv, layout, options::VALUE, plain, rebench, table, text, text_table,
 };
 use std::collections::BTreeSet;
 
@@ -49,14 +49,12 @@ pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
     }
 }
 
-/// What a tool's JSON is told by: keys that all have to be there, each with the way to it. `[]` is any element of an array, `*` any
+/// What a tool's JSON is told by: keys that all have to be there, each with the way to it or, with `|` between, several ways. `[]` is any element of an array, `*` any
 /// member of an object. One key is never enough that several tools have.
-const JSON_MARKS: [(Format, &[&str]); 32] = [
-    (Format::Hyperfine1, &["results.[].command", "results.[].times"]),
-    (Format::Hyperfine1, &["results.[].command", "results.[].mean"]),
+const JSON_MARKS: [(Format, &[&str]); 30] = [
+    (Format::Hyperfine1, &["results.[].command", "results.[].times|results.[].mean"]),
     (Format::Hyperfine2, &["schema_version", "primary_metric"]),
-    (Format::GoogleBenchmark, &["context", "benchmarks.[].name"]),
-    (Format::GoogleBenchmark, &["benchmarks.[].name", "benchmarks.[].real_time"]),
+    (Format::GoogleBenchmark, &["benchmarks.[].name", "context|benchmarks.[].real_time"]),
     (Format::PytestBenchmark, &["machine_info", "benchmarks.[].stats"]),
     (Format::Asv, &["commit_hash", "requirements", "results"]),
     (Format::Jmh, &["[].benchmark", "[].primaryMetric"]),
@@ -93,7 +91,7 @@ const LOOSE_MARKS: [(Format, &str); 2] = [(Format::JsonLines, "value"), (Format:
 /// By the keys of objects and arrays.
 fn of_json(text: &str) -> Result<Format, DetectError> {
     let paths = key_paths(text);
-    let is_there = |mark: &&str| paths.iter().any(|path| is_marked(path, mark));
+    let is_there = |marks: &&str| marks.split('|').any(|mark| paths.iter().any(|path| is_marked(path, mark)));
     let mut formats: Vec<Format> = Vec::new();
     for (format, marks) in JSON_MARKS {
         if !formats.contains(&format) && marks.iter().all(is_there) {
@@ -121,14 +119,10 @@ fn of_json(text: &str) -> Result<Format, DetectError> {
 
 /// Whether a path is one that a mark means.
 fn is_marked(path: &[&str], mark: &str) -> bool {
-    let mut steps = path.iter();
-    for mark in mark.split('.') {
-        match steps.next() {
-            Some(step) if *step == mark || mark == "*" && *step != ELEMENT => {}
-            _ => return false,
-        }
-    }
-    steps.next().is_none()
+    let marks: Vec<&str> = mark.split('.').collect();
+    let mut steps = marks.iter().zip(path);
+    let are_same = steps.all(|(mark, step)| mark == step || *mark == "*" && *step != ELEMENT);
+    marks.len() == path.len() && are_same
 }
 
 /// The step into an element of an array.
@@ -202,8 +196,8 @@ pub(crate) fn find_header(text: &str, headers: &[(&[&str], Format)]) -> Option<F
         let line = line.trim_start_matches('"');
         for (words, format) in headers {
             if line.starts_with(words[0]) {
-                let found = line.split([' ', ',', ';', '\t', '|', '"']).take(MAX_COLUMNS);
-                let found: Vec<&str> = found.collect();
+                let found: BTreeSet<&str> =
+                    line.split([' ', ',', ';', '\t', '|', '"']).take(MAX_COLUMNS).collect();
                 if words.iter().all(|word| found.contains(word)) {
                     return Some(*format);
                 }
@@ -218,8 +212,8 @@ fn of_lines(text: &str) -> Result<Format, DetectError> {
     let printed = [
         (text.lines().any(rebench::begins_data), Format::ReBench),
         (text.lines().any(go::is_result), Format::Go),
-        (google_benchmark::looks_like_console(text), Format::GoogleBenchmarkConsole),
-        (google_benchmark::begin_of_table(text).is_some(), Format::GoogleBenchmarkCsv),
+        (text.lines().any(console::is_header), Format::GoogleBenchmarkConsole),
+        (csv::begin_of_table(text).is_some(), Format::GoogleBenchmarkCsv),
         (text.lines().any(cargo_bench::is_estimate), Format::CargoBench),
     ];
     let printed = printed.into_iter().filter(|(looks, _)| *looks).map(|(_, format)| format);
@@ -235,13 +229,16 @@ fn of_lines(text: &str) -> Result<Format, DetectError> {
     if is_our_table(text) {
         return Ok(Format::Csv);
     }
-    if text.lines().any(go::is_failure) { Ok(Format::Go) } else { Err(DetectError::Unknown) }
+    if text.lines().any(|line| go::failure(line).is_some()) {
+        Ok(Format::Go)
+    } else {
+        Err(DetectError::Unknown)
+    }
 }
 
 /// Whether the header of a table has our words. One alone can be another tool's, so that there are numbers has to be seen then.
 fn is_our_table(text: &str) -> bool {
-    let mut rows = table::rows(text);
-    let Ok(header) = Header::of(&mut rows) else { return false };
+    let Ok((header, mut rows)) = table::open(text) else { return false };
     let usual = Columns::default();
     let mut known = 0;
     for (_, name) in header.names() {

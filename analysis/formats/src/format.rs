@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod reference;
 
-use crate::series::ValueOf;
+use crate::ValueOf;
 use std::{fmt, str::FromStr};
 
 /// What a value stands for in the formats of the list.

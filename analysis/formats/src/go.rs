@@ -12,17 +12,12 @@
 //! `ns/op` is the wall time and `B/op` is bytes. Other units are metrics of that name, tidied as benchstat does: `ns` to
 //! `sec`, `MB` to `B`, where they are factors of the numerator; with `x-sec`, `x-B` and `x-B/s` the metric is `x`.
 
-mod events;
-mod write;
+pub(crate) mod events;
+pub(crate) mod write;
 
-pub(crate) use events::read_events;
-pub use write::{WriteGoError, write_go};
-
-use crate::imported::{ImportCode, MissingKind, MissingResult};
-use crate::series::{Better, SeriesName, SeriesUnit, WALL};
 use crate::{
-    collection::Collection, collection::check_labels, decimal, name::Name, problem::Fault,
-    problem::FileProblem, text::column, text::fields, text::lines,
+    Better, Collection, Fault, FileProblem, ImportCode, MissingKind, Name, SeriesName, SeriesUnit, WALL,
+    collection::check_labels, decimal, text::column, text::fields, text::lines,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,10 +34,12 @@ pub enum GoUnits {
 const PREFIX: &str = "Benchmark";
 const VERSION: &str = "version";
 
-/// Go's own units and what they measure in base units.
-const WALL_UNIT: &str = "sec/op";
-const MEMORY_UNIT: &str = "B/op";
-const RATE_UNIT: &str = "B/s";
+/// Go's own units, and the metrics that they measure in base units.
+const UNITS: [(&str, &str, SeriesUnit); 3] = [
+    ("sec/op", WALL, SeriesUnit::Seconds),
+    ("B/op", "B/op", SeriesUnit::Bytes),
+    ("B/s", "B/s", SeriesUnit::BytesPerSecond),
+];
 
 /// The endings by which a unit tells its dimension, and the dimension.
 const DIMENSIONS: [(&str, SeriesUnit); 3] =
@@ -89,7 +86,6 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn take(&mut self, line: usize, content: &'t str, machine: &Machine<'t>) -> Result<(), Fault> {
-        let at = |problem| Fault::at(line, 1, problem);
         if is_result(content) {
             self.end_begun();
             self.result(line, content)?;
@@ -105,8 +101,10 @@ impl<'t> Reader<'t> {
             self.collection.are_commands = true;
         } else if let Some((unit, better)) = direction(content) {
             self.directions.insert(measured_in(unit).0, better);
-        } else if let Some((key, value)) = key_and_value(content).filter(|(key, _)| !machine.tells(key)) {
-            self.configuration.set(key, value).map_err(at)?;
+        } else if let Some((key, value)) = key_and_value(content)
+            && machine.fact(key).is_none()
+        {
+            self.configuration.set(key, value).map_err(|problem| Fault::at(line, 1, problem))?;
         } else if ends_process(content) {
             self.end_begun();
             self.run += 1;
@@ -125,8 +123,7 @@ impl<'t> Reader<'t> {
     }
 
     fn miss(&mut self, line: usize, benchmark: &str, kind: MissingKind) {
-        let name = SeriesName { benchmark: Name::beginning(benchmark), ..self.configuration.name() };
-        self.missing.push((line, name, kind));
+        self.missing.push((line, self.configuration.name(Name::beginning(benchmark)), kind));
     }
 
     fn finish(mut self) -> Result<Collection, Fault> {
@@ -138,12 +135,8 @@ impl<'t> Reader<'t> {
             if kind == MissingKind::Failed || kind == MissingKind::Skipped {
                 name.benchmark = Name::beginning(&format!("{}{suffix}", name.benchmark.as_str()));
             }
-            let missed = self.collection.fail(MissingResult {
-                benchmark: Name::beginning(&name.labelled_benchmark()),
-                version: name.version,
-                kind,
-                message: Some(Name::beginning(&format!("line {line}"))),
-            });
+            let message = Some(Name::beginning(&format!("line {line}")));
+            let missed = self.collection.miss_series(&name, kind, message);
             missed.map_err(|problem| Fault::at(line, 1, problem))?;
         }
         Ok(self.collection)
@@ -168,12 +161,8 @@ fn is_end_of_result(line: &str) -> bool {
 
 /// The ending of a name that is the number of processors, as `-8`; empty where there is none.
 fn processors(name: &str) -> &str {
-    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let (rest, _) = name.split_at(name.len() - digits);
-    match rest.strip_suffix('-') {
-        Some(stem) if digits > 0 => &name[stem.len()..],
-        _ => "",
-    }
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if stem.len() < name.len() && stem.ends_with('-') { &name[stem.len() - 1..] } else { "" }
 }
 
 /// What a line `Unit UNIT key=value…` says of a unit's direction.
@@ -211,11 +200,6 @@ impl<'t> Machine<'t> {
         self.0.get(key).filter(|values| values.len() == 1)?.first().copied()
     }
 
-    /// Whether a key is no label.
-    fn tells(&self, key: &str) -> bool {
-        self.fact(key).is_some()
-    }
-
     fn is_several(&self) -> bool {
         self.0.values().any(|values| values.iter().filter(|value| !value.is_empty()).count() > 1)
     }
@@ -229,13 +213,11 @@ struct Configuration {
 }
 
 impl Configuration {
-    /// The name of a benchmark that is yet to be named.
-    fn name(&self) -> SeriesName {
-        SeriesName {
-            version: self.version.clone(),
-            labels: self.labels.clone(),
-            ..SeriesName::wall(Name::beginning(""))
-        }
+    fn name(&self, benchmark: Name) -> SeriesName {
+        let mut name = SeriesName::wall(benchmark);
+        name.version.clone_from(&self.version);
+        name.labels.clone_from(&self.labels);
+        name
     }
 
     /// An empty value takes the key away.
@@ -259,14 +241,15 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let begins_low = key.chars().next().is_some_and(char::is_lowercase);
     let is_key = begins_low && !key.chars().any(|c| c.is_whitespace() || c.is_uppercase());
     let separated = value.is_empty() || value.starts_with([' ', '\t']);
-    (is_key && separated).then(|| (key, value.trim_start_matches([' ', '\t'])))
+    if is_key && separated { Some((key, value.trim_start_matches([' ', '\t']))) } else { None }
 }
 
 fn ends_process(line: &str) -> bool {
     matches!(line.split_whitespace().next(), Some("PASS" | "FAIL" | "ok"))
 }
 
-fn failure(line: &str) -> Option<(&str, MissingKind)> {
+/// The benchmark of a line that reports one without a result.
+pub(crate) fn failure(line: &str) -> Option<(&str, MissingKind)> {
     let (marker, name) = line.strip_prefix("--- ")?.split_once(": ")?;
     let kind = match marker {
         "FAIL" => MissingKind::Failed,
@@ -276,18 +259,12 @@ fn failure(line: &str) -> Option<(&str, MissingKind)> {
     Some((name.split_whitespace().next()?.strip_prefix(PREFIX)?, kind))
 }
 
-/// Whether a line reports a benchmark without a result.
-pub(crate) fn is_failure(line: &str) -> bool {
-    failure(line).is_some()
-}
-
 /// Whether a line is a result: its first word begins with `Benchmark`, its second is a count. Other lines that begin so are
 /// talk ("Benchmarking …") or a name whose result stands elsewhere.
 pub(crate) fn is_result(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    line.starts_with(PREFIX)
-        && words.next().is_some()
-        && words.next().is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
+    let count = line.split_whitespace().nth(1);
+    let has_count = count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
+    line.starts_with(PREFIX) && has_count
 }
 
 impl Reader<'_> {
@@ -295,7 +272,7 @@ impl Reader<'_> {
         let mut fields = fields(content);
         let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
         let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
-        let mut series = SeriesName { benchmark, ..self.configuration.name() };
+        let name = self.configuration.name(benchmark);
         let _iterations = fields.next();
         let mut measurements = 0;
         while let Some((offset, text)) = fields.next() {
@@ -306,9 +283,10 @@ impl Reader<'_> {
                 GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
             };
             let better = self.directions.get(&metric).copied();
-            series.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
-            self.collection.declare(&series, better, None);
-            self.collection.push_text(&series, &unit, self.run, text, shift).map_err(at)?;
+            let metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
+            let series = name.with_metric(metric).in_unit((unit, shift));
+            self.collection.declare(&series.name, better, None);
+            self.collection.push_text(&series, self.run, text).map_err(at)?;
             measurements += 1;
         }
         if measurements == 0 {
@@ -322,11 +300,10 @@ impl Reader<'_> {
 /// Metric and unit of a Go unit, and the power of ten to the unit.
 fn measured_in(word: &str) -> (String, SeriesUnit, i32) {
     let (tidy, shift) = tidied(word);
-    match tidy.as_str() {
-        WALL_UNIT => return (WALL.to_owned(), SeriesUnit::Seconds, shift),
-        MEMORY_UNIT => return (tidy, SeriesUnit::Bytes, shift),
-        RATE_UNIT => return (tidy, SeriesUnit::BytesPerSecond, shift),
-        _ => {}
+    for (word, metric, unit) in UNITS {
+        if tidy == word {
+            return (metric.to_owned(), unit, shift);
+        }
     }
     for (ending, unit) in DIMENSIONS {
         if let Some(metric) = tidy.strip_suffix(ending).filter(|metric| !metric.is_empty()) {
@@ -338,27 +315,20 @@ fn measured_in(word: &str) -> (String, SeriesUnit, i32) {
 
 /// A unit in base units, and the power of ten to them: `ns` and `MB` change where they are whole factors of the numerator.
 fn tidied(word: &str) -> (String, i32) {
-    let (mut tidy, mut shift, mut in_denominator) = (String::with_capacity(word.len()), 0_i32, false);
+    let mut tidy = String::with_capacity(word.len());
+    let mut shift = 0_i32;
+    let mut is_denominator = false;
     for piece in word.split_inclusive(['*', '/', '-']) {
         let factor = piece.trim_end_matches(['*', '/', '-']);
-        match factor {
-            "ns" if !in_denominator => {
-                tidy.push_str("sec");
-                shift = shift.saturating_sub(9);
-            }
-            "MB" if !in_denominator => {
-                tidy.push('B');
-                shift = shift.saturating_add(6);
-            }
-            other => tidy.push_str(other),
-        }
-        let separator = &piece[factor.len()..];
-        tidy.push_str(separator);
-        in_denominator = match separator {
-            "/" => true,
-            "*" => false,
-            _ => in_denominator,
+        let (base, power) = match factor {
+            "ns" if !is_denominator => ("sec", -9),
+            "MB" if !is_denominator => ("B", 6),
+            other => (other, 0),
         };
+        let separator = &piece[factor.len()..];
+        tidy.extend([base, separator]);
+        shift = shift.saturating_add(power);
+        is_denominator = separator == "/" || separator != "*" && is_denominator;
     }
     (tidy, shift)
 }

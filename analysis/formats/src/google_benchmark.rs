@@ -6,17 +6,14 @@
 //! entry is a metric of its own: user counters, rates, memory. A table has the same entries without their kind: what is named
 //! as an aggregate of others is one. A console rounds to three digits, which is told, and its counters are not read.
 
-mod console;
-mod csv;
+pub(crate) mod console;
+pub(crate) mod csv;
 
-pub(crate) use console::{looks_like_console, read_console};
-pub(crate) use csv::{begin_of_table, read_csv};
-
-use crate::imported::{ImportCode, ImportWarning, MissingKind};
-use crate::json::{Json, Misfit, parse};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{
+    Collection, Fault, FileProblem, ImportCode, ImportWarning, Measurand, MissingKind, Name, SeriesName,
+    SeriesUnit, WALL, json::Json, json::Misfit,
+};
+use std::collections::BTreeSet;
 
 /// The one version of the JSON format, which files before 1.9 do not name.
 const KNOWN_VERSION: &str = "1";
@@ -24,6 +21,7 @@ const KNOWN_VERSION: &str = "1";
 const AGGREGATES: [&str; 5] = ["_mean", "_median", "_stddev", "_cv", "_BigO"];
 /// The same of complexities that were fitted.
 const RMS: &str = "_RMS";
+const REAL_TIME: &str = "real_time";
 const CPU_TIME: &str = "cpu_time";
 
 /// The numbers of an entry that describe it and are no measurements.
@@ -37,23 +35,14 @@ const DESCRIPTIONS: [&str; 7] = [
     "time_unit",
 ];
 
-pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
-    let document = parse(text, 1)?;
-    collect(&document).map_err(|misfit| document.locate(misfit, None))
-}
-
-fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
+pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     let mut collection = Collection::default();
     if let Some(context) = document.get("context") {
-        if let Some(schema) = context.get("json_schema_version")
-            && schema.word()?.as_str() != KNOWN_VERSION
-        {
-            let version = schema.word()?;
-            return Err(schema.misfit(FileProblem::UnknownVersion { version, known: KNOWN_VERSION }));
+        if let Some(schema) = context.get("json_schema_version") {
+            schema.known_version(KNOWN_VERSION)?;
         }
         collection.tool_version = context.fact("library_version");
-        collection.machine.host_name = context.fact("host_name");
-        collection.machine.processors = context.fact("num_cpus");
+        collection.machine.complete(context, ["host_name", "", "", "", "num_cpus"]);
     }
     let entries = document.field("benchmarks")?;
     // Before 1.5, or what rewrote the file, no field says which entries are aggregates.
@@ -78,55 +67,47 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
     }
     summarised.retain(|benchmark| !measured.contains(benchmark));
     if collection.has_no_values() && !summarised.is_empty() {
-        return Err(entries.misfit(FileProblem::SummaryOnly { what: "aggregates without their repetitions" }));
+        return Err(entries.summary_only(AGGREGATES_ALONE));
     }
     for benchmark in summarised {
-        collection
-            .warn(ImportWarning::about(ImportCode::SummaryOnly, &benchmark))
-            .map_err(|problem| entries.misfit(problem))?;
+        let warning = ImportWarning::about(ImportCode::SummaryOnly, &benchmark);
+        collection.warn(warning).map_err(|problem| entries.misfit(problem))?;
     }
     Ok(collection)
 }
 
 /// Whether an entry is an aggregate, or a complexity fitted over several benchmarks.
-fn is_summary<'j, 'a>(entry: &'j Json<'a>) -> Result<bool, Misfit<'j, 'a>> {
+fn is_summary(entry: &Json<'_>) -> Result<bool, Misfit> {
     match entry.get("run_type") {
         Some(kind) => Ok(kind.text()? != "iteration"),
         None => Ok(["aggregate_name", "big_o", "rms"].iter().any(|field| entry.get(field).is_some())),
     }
 }
 
-fn repetition<'j, 'a>(
-    entry: &'j Json<'a>,
-    benchmark: &Name,
-    collection: &mut Collection,
-) -> Result<(), Misfit<'j, 'a>> {
+fn repetition(entry: &Json<'_>, benchmark: &Name, collection: &mut Collection) -> Result<(), Misfit> {
     for (flag, message, kind) in [
         ("error_occurred", "error_message", MissingKind::Failed),
         ("skipped", "skip_message", MissingKind::Skipped),
     ] {
         if entry.get(flag).is_some_and(Json::is_true) {
             let message = entry.get(message).map(Json::text).transpose()?.map(Name::beginning);
-            return collection
-                .miss(benchmark.clone(), kind, message)
-                .map_err(|problem| entry.misfit(problem));
+            let missed = collection.miss(benchmark.clone(), kind, message);
+            return missed.map_err(|problem| entry.misfit(problem));
         }
     }
-    let mut labels = BTreeMap::new();
+    let mut name = SeriesName::wall(benchmark.clone());
     if let Some(label) = entry.fact("label") {
-        labels.insert(Name::of("label"), label);
+        name.labels.insert(Name::of("label"), label);
     }
-    let name = SeriesName { labels, ..SeriesName::wall(benchmark.clone()) };
     let unit = entry.get("time_unit").map(Json::text).transpose()?;
     let shift = shift_of(unit.unwrap_or_default()).map_err(|problem| entry.misfit(problem))?;
-    for time in ["real_time", "cpu_time"] {
+    for time in [REAL_TIME, CPU_TIME] {
         entry.field(time)?;
     }
     for (key, value) in entry.members().filter(|(key, _)| !DESCRIPTIONS.contains(key)) {
-        let (metric, unit, shift) = measured_as(key, shift).map_err(|problem| entry.misfit(problem))?;
-        let series = name.with_metric(metric);
+        let series = measurand(&name, key, shift).map_err(|problem| entry.misfit(problem))?;
         if matches!(value, Json::Number(_) | Json::NotFinite(_)) {
-            collection.push_json(&series, &unit, 0, value, shift)?;
+            collection.push_json(&series, 0, value)?;
         }
     }
     Ok(())
@@ -144,15 +125,26 @@ fn shift_of(unit: &str) -> Result<i32, FileProblem> {
 }
 
 /// What a number of an entry measures, where times need this power of ten to be seconds.
-fn measured_as(key: &str, shift: i32) -> Result<(Name, SeriesUnit, i32), FileProblem> {
-    let (unit, shift) = match key {
-        "real_time" => return Ok((Name::of(WALL), SeriesUnit::Seconds, shift)),
-        CPU_TIME => (SeriesUnit::Seconds, shift),
+fn measurand(name: &SeriesName, key: &str, shift: i32) -> Result<Measurand, FileProblem> {
+    let unit = match key {
+        REAL_TIME | CPU_TIME => (SeriesUnit::Seconds, shift),
         "bytes_per_second" => (SeriesUnit::BytesPerSecond, 0),
         "max_bytes_used" | "total_allocated_bytes" | "net_heap_growth" => (SeriesUnit::Bytes, 0),
         _ => (SeriesUnit::Bare, 0),
     };
-    Ok((Name::new(key)?, unit, shift))
+    let metric = Name::new(if key == REAL_TIME { WALL } else { key })?;
+    Ok(name.with_metric(metric).in_unit(unit))
+}
+
+/// What a file has where nothing can be compared.
+const AGGREGATES_ALONE: &str = "aggregates without their repetitions";
+
+/// Refuses what has values of aggregates only.
+fn refuse_aggregates(aggregates: &BTreeSet<&str>, collection: &Collection) -> Result<(), Fault> {
+    if collection.has_no_values() && !aggregates.is_empty() {
+        return Err(Fault::of_file(FileProblem::SummaryOnly { what: AGGREGATES_ALONE }));
+    }
+    Ok(())
 }
 
 /// Which of the names, in the order of a file, are those of aggregates: those that add an aggregate's word to another name, or any

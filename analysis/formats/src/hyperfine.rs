@@ -4,16 +4,12 @@
 //! format has wall times and, in later versions, peak memory for each run, but only means of user and system time, which are
 //! not read. A parameter named `version` is the version; the others are labels.
 
-mod write;
+pub(crate) mod write;
 
-pub use write::{
-    Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
+use crate::json::{Json, Misfit};
+use crate::{
+    Collection, FileProblem, MAX_RSS, MissingKind, Name, SYSTEM, SeriesName, SeriesUnit, USER, WALL,
 };
-
-use crate::json::{Json, Misfit, parse};
-use crate::problem::{Fault, FileProblem};
-use crate::series::{MAX_RSS, SYSTEM, SeriesName, SeriesUnit, USER, WALL};
-use crate::{collection::Collection, imported::MissingKind, imported::MissingResult, name::Name};
 
 /// The parameter that is a version.
 const VERSION: &str = "version";
@@ -32,19 +28,13 @@ const METRICS: [(&str, &str); 4] = [
 /// What a measurement has that is no metric.
 const EXIT_CODE: &str = "exit_code";
 
-pub(crate) fn read_1(text: &str) -> Result<Collection, Fault> {
-    let document = parse(text, 1)?;
-    collect_1(&document).map_err(|misfit| document.locate(misfit, None))
-}
-
-fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
+pub(crate) fn collect_1(document: &Json<'_>) -> Result<Collection, Misfit> {
     let mut collection = Collection::default();
     collection.are_commands = true;
     for result in document.field("results")?.list()? {
-        let times = result.get("times").ok_or_else(|| {
-            result
-                .misfit(FileProblem::SummaryOnly { what: "mean and spread of a command, without its times" })
-        })?;
+        let Some(times) = result.get("times") else {
+            return Err(result.summary_only("mean and spread of a command, without its times"));
+        };
         let name = SeriesName::wall(result.field("command")?.name()?);
         let name = with_parameters(name, result.get("parameters"), Json::word)?;
         let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
@@ -52,51 +42,33 @@ fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
         if runs == 0 {
             return Err(times.misfit(FileProblem::NoValues));
         }
-        let codes = match result.get("exit_codes") {
-            Some(codes) => {
-                same_length(codes, "exit_codes", codes.list()?.len(), runs)?;
-                codes.list()?
-            }
-            None => &[],
-        };
+        let codes = result.get("exit_codes");
+        let codes = codes.map_or(Ok(&[][..]), |codes| codes.list_as_long_as("exit_codes", "times", runs))?;
         let lists = [("times", WALL, SeriesUnit::Seconds), ("memory_usage_byte", MAX_RSS, SeriesUnit::Bytes)];
         for (field, metric, unit) in lists {
             let Some(list) = result.get(field) else { continue };
-            let values = list.list()?;
-            same_length(list, field, values.len(), runs)?;
-            let name = name.with_metric(Name::of(metric));
-            for (run, value) in values.iter().enumerate() {
+            let series = name.with_metric(Name::of(metric)).in_unit((unit, 0));
+            for (run, value) in list.list_as_long_as(field, "times", runs)?.iter().enumerate() {
                 if !codes.get(run).is_some_and(is_failure) {
-                    collection.push_json(&name, &unit, run as u64, value, 0)?;
+                    collection.push_json(&series, run as u64, value)?;
                 }
             }
         }
         let failed = codes.iter().filter(|code| is_failure(code)).count();
-        let told = miss_failed(&name, failed, runs, &mut collection);
-        told.map_err(|problem| result.misfit(problem))?;
+        if failed > 0 {
+            let kind = MissingKind::FailedRuns { failed: failed as u64, runs: runs as u64 };
+            collection.miss_series(&name, kind, None).map_err(|problem| result.misfit(problem))?;
+        }
     }
     Ok(collection)
 }
 
-fn same_length<'j, 'a>(
-    list: &'j Json<'a>,
-    field: &'static str,
-    length: usize,
-    runs: usize,
-) -> Result<(), Misfit<'j, 'a>> {
-    if length == runs {
-        return Ok(());
-    }
-    let (left, left_length) = ("times", runs);
-    Err(list.misfit(FileProblem::LengthsDiffer { left, left_length, right: field, right_length: length }))
-}
-
 /// The name with the parameters of its result.
-fn with_parameters<'j, 'a>(
+fn with_parameters<'a>(
     mut name: SeriesName,
-    parameters: Option<&'j Json<'a>>,
-    value_of: impl Fn(&'j Json<'a>) -> Result<Name, Misfit<'j, 'a>>,
-) -> Result<SeriesName, Misfit<'j, 'a>> {
+    parameters: Option<&Json<'a>>,
+    value_of: impl Fn(&Json<'a>) -> Result<Name, Misfit>,
+) -> Result<SeriesName, Misfit> {
     for (key, value) in parameters.into_iter().flat_map(Json::members) {
         let word = value_of(value)?;
         if key == VERSION {
@@ -114,71 +86,39 @@ fn is_failure(code: &Json<'_>) -> bool {
     !matches!(code, Json::Number("0"))
 }
 
-/// Reports the runs of a benchmark that failed.
-fn miss_failed(
-    name: &SeriesName,
-    failed: usize,
-    runs: usize,
-    collection: &mut Collection,
-) -> Result<(), FileProblem> {
-    if failed == 0 {
-        return Ok(());
-    }
-    collection.fail(MissingResult {
-        benchmark: Name::beginning(&name.labelled_benchmark()),
-        version: name.version.clone(),
-        kind: MissingKind::FailedRuns { failed: failed as u64, runs: runs as u64 },
-        message: None,
-    })
-}
-
-pub(crate) fn read_2(text: &str) -> Result<Collection, Fault> {
-    let document = parse(text, 1)?;
-    collect_2(&document).map_err(|misfit| document.locate(misfit, None))
-}
-
-fn collect_2<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
-    let schema = document.field("schema_version")?;
-    let version = schema.word()?;
-    if version.as_str() != "2" {
-        return Err(schema.misfit(FileProblem::UnknownVersion { version, known: "2" }));
-    }
+pub(crate) fn collect_2(document: &Json<'_>) -> Result<Collection, Misfit> {
+    document.field("schema_version")?.known_version("2")?;
     let mut collection = Collection::default();
     collection.are_commands = true;
-    if let Some(metadata) = document.get("metadata") {
-        collection.tool_version = metadata.fact("hyperfine_version");
-        if let Some(platform) = metadata.get("platform") {
-            collection.machine.operating_system = platform.fact("os");
-            collection.machine.architecture = platform.fact("architecture");
-        }
-    }
+    collection.tool_version = document.fact("metadata/hyperfine_version");
+    let machine = ["", "metadata/platform/os", "metadata/platform/architecture", "", ""];
+    collection.machine.complete(document, machine);
     for result in document.field("results")?.list()? {
         collect_result_2(result, &mut collection)?;
     }
     Ok(collection)
 }
 
-fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -> Result<(), Misfit<'j, 'a>> {
-    let measurements = result.get("measurements").ok_or_else(|| {
-        result.misfit(FileProblem::SummaryOnly { what: "a summary of a command, without its measurements" })
-    })?;
+fn collect_result_2(result: &Json<'_>, collection: &mut Collection) -> Result<(), Misfit> {
+    let Some(measurements) = result.get("measurements") else {
+        return Err(result.summary_only("a summary of a command, without its measurements"));
+    };
     let command = result.field("command")?.name()?;
     let mut name = SeriesName::wall(command.clone());
     if let Some(given) = result.get("name") {
         name.benchmark = given.name()?;
         name.labels.insert(Name::of(COMMAND), command);
     }
-    let environment = result.get("environment");
-    let name = with_parameters(name, environment, Json::word)?;
+    let name = with_parameters(name, result.get("environment"), Json::word)?;
     let name = with_parameters(name, result.get("parameters"), |value| value.field("value")?.word())?;
     let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
-    if measurements.list()?.is_empty() {
+    let runs = measurements.list()?;
+    if runs.is_empty() {
         return Err(measurements.misfit(FileProblem::NoValues));
     }
     let mut failed = 0;
-    for (run, measurement) in measurements.list()?.iter().enumerate() {
-        let code = measurement.members().find(|(key, _)| *key == EXIT_CODE);
-        if code.is_some_and(|(_, code)| is_failure(code)) {
+    for (run, measurement) in runs.iter().enumerate() {
+        if measurement.members().any(|(key, code)| key == EXIT_CODE && is_failure(code)) {
             failed += 1;
             continue;
         }
@@ -189,11 +129,14 @@ fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -
             let ours = METRICS.iter().find(|(theirs, _)| *theirs == metric).map_or(metric, |(_, ours)| ours);
             let metric = Name::new(ours).map_err(|problem| measured.misfit(problem))?;
             let word = measured.optional_word("unit")?;
-            let (unit, shift) = word.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
-            let value = measured.field("value")?;
-            collection.push_json(&name.with_metric(metric), &unit, run as u64, value, shift)?;
+            let unit = word.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
+            let series = name.with_metric(metric).in_unit(unit);
+            collection.push_json(&series, run as u64, measured.field("value")?)?;
         }
     }
-    let runs = measurements.list()?.len();
-    miss_failed(&name, failed, runs, collection).map_err(|problem| result.misfit(problem))
+    if failed > 0 {
+        let kind = MissingKind::FailedRuns { failed, runs: runs.len() as u64 };
+        collection.miss_series(&name, kind, None).map_err(|problem| result.misfit(problem))?;
+    }
+    Ok(())
 }

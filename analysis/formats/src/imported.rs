@@ -1,6 +1,6 @@
 //! What was read from one file.
 
-use crate::{format::Format, name::Name, series::Series};
+use crate::{Format, Name, Series, json::Json};
 use std::fmt;
 
 /// The contents of one file.
@@ -33,6 +33,18 @@ pub struct MachineFacts {
     pub processors: Option<Name>,
 }
 
+impl MachineFacts {
+    /// Takes what is not known yet from an object: host, system, architecture, processor and number of processors, each by the way
+    /// to it; none where that is empty.
+    pub(crate) fn complete(&mut self, object: &Json<'_>, ways: [&str; 5]) {
+        let Self { host_name, operating_system, architecture, processor, processors } = self;
+        let facts = [host_name, operating_system, architecture, processor, processors];
+        for (fact, way) in facts.into_iter().zip(ways) {
+            *fact = fact.take().or_else(|| object.fact(way));
+        }
+    }
+}
+
 /// A benchmark without a result, or with runs that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingResult {
@@ -54,12 +66,8 @@ pub enum MissingKind {
     Skipped,
     /// What should be its result cannot be read as one.
     Unreadable,
-    /// Some or all of its runs failed; their values are left out.
-    FailedRuns {
-        failed: u64,
-        /// All of its runs.
-        runs: u64,
-    },
+    /// Some or all of its runs failed; their values are left out. `runs` counts all of them.
+    FailedRuns { failed: u64, runs: u64 },
 }
 
 impl MissingKind {
@@ -84,9 +92,9 @@ pub struct ImportWarning {
     pub count: u64,
 }
 
-/// Declares what files are warned of, each with its code.
+/// Declares what files are warned of, each with its code and its text, in which `{count}` and `{subject}` stand for the warning's.
 macro_rules! import_codes {
-    ($($(#[$about:meta])* $code:ident = $word:literal;)+) => {
+    ($($(#[$about:meta])* $code:ident = $word:literal, $text:literal;)+) => {
         /// What a file is warned of.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ImportCode {
@@ -103,33 +111,46 @@ macro_rules! import_codes {
                     $(Self::$code => $word,)+
                 }
             }
+
+            const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$code => $text,)+
+                }
+            }
         }
     };
 }
 
 import_codes! {
     /// Values that are NaN or infinite, left out.
-    NotFinite = "values_not_finite";
+    NotFinite = "values_not_finite", "values that are not finite were left out: {count}";
     /// A benchmark of which the file has summaries only, left out.
-    SummaryOnly = "summary_only";
+    SummaryOnly = "summary_only", "only summaries, no values; left out";
     /// The tool measured the same thing several times; the later series have the label `occurrence`.
-    Repeated = "measured_repeatedly";
+    Repeated = "measured_repeatedly", "measured several times; the later ones are labelled `occurrence`";
     /// The tool rounds what it prints to a few digits.
-    Rounded = "rounded_by_tool";
+    Rounded = "rounded_by_tool",
+        "the console shows times with three digits and no exact counters; --benchmark_out=FILE has all of them";
     /// The tool left out values that it took for outliers.
-    OutliersRemoved = "outliers_removed";
+    OutliersRemoved = "outliers_removed",
+        "values that the tool took for outliers and left out: {count}; OutlierMode.DontRemove keeps them";
     /// A data point whose end was never written: the tool was stopped in it. Left out.
-    Unfinished = "unfinished_data_point";
+    Unfinished = "unfinished_data_point", "a data point is unfinished; values left out: {count}";
     /// The runs come from several machines.
-    SeveralHosts = "several_hosts";
+    SeveralHosts = "several_hosts", "the runs come from several machines";
     /// Runs with the same word in this column are one observation.
-    Units = "grouped_by_column";
+    Units = "grouped_by_column",
+        "runs with the same `{subject}` depend on each other, so they are one observation together";
     /// The runs of two versions in one block are a pair, those of one version one observation.
-    BlocksPair = "blocks_pair";
+    BlocksPair = "blocks_pair",
+        "runs of two versions in the same `block` are a pair, and those of one version one observation together";
     /// No block has runs of two versions: the runs of each are one observation.
-    BlocksGroup = "blocks_group";
+    BlocksGroup = "blocks_group",
+        "runs with the same `block` depend on each other, so they are one observation together; no block has runs of two \
+         versions, so they make no pairs";
     /// Blocks are not used: another column connects runs, or no block has two of them.
-    BlocksUnused = "blocks_unused";
+    BlocksUnused = "blocks_unused",
+        "`block` is not used: another column connects runs, or it makes neither pairs nor groups of them";
 }
 
 impl ImportCode {
@@ -154,43 +175,14 @@ impl From<ImportCode> for ImportWarning {
 
 impl fmt::Display for ImportWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.count;
-        if let Some(subject) = &self.subject {
-            match self.code {
-                ImportCode::Units => {}
-                _ => write!(f, "{subject}: ")?,
-            }
+        let subject = self.subject.as_ref().map(Name::to_string);
+        // A column is named within the text.
+        if let Some(subject) = &subject
+            && self.code != ImportCode::Units
+        {
+            write!(f, "{subject}: ")?;
         }
-        match self.code {
-            ImportCode::NotFinite => write!(f, "values that are not finite were left out: {count}"),
-            ImportCode::SummaryOnly => f.write_str("only summaries, no values; left out"),
-            ImportCode::Repeated => {
-                f.write_str("measured several times; the later ones are labelled `occurrence`")
-            }
-            ImportCode::Rounded => f.write_str(
-                "the console shows times with three digits and no exact counters; --benchmark_out=FILE has all of them",
-            ),
-            ImportCode::OutliersRemoved => write!(
-                f,
-                "values that the tool took for outliers and left out: {count}; OutlierMode.DontRemove keeps them"
-            ),
-            ImportCode::Unfinished => write!(f, "a data point is unfinished; values left out: {count}"),
-            ImportCode::SeveralHosts => f.write_str("the runs come from several machines"),
-            ImportCode::Units => {
-                let column = self.subject.as_ref().map_or("", Name::as_str);
-                let column = Name::beginning(column);
-                write!(f, "runs with the same `{column}` depend on each other, so they are one observation together")
-            }
-            ImportCode::BlocksPair => f.write_str(
-                "runs of two versions in the same `block` are a pair, and those of one version one observation together",
-            ),
-            ImportCode::BlocksGroup => f.write_str(
-                "runs with the same `block` depend on each other, so they are one observation together; no block has runs of two \
-                 versions, so they make no pairs",
-            ),
-            ImportCode::BlocksUnused => {
-                f.write_str("`block` is not used: another column connects runs, or it makes neither pairs nor groups of them")
-            }
-        }
+        let text = self.code.text().replace("{count}", &self.count.to_string());
+        f.write_str(&text.replace("{subject}", &subject.unwrap_or_default()))
     }
 }

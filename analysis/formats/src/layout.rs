@@ -4,12 +4,13 @@
 //! run. A benchmark that several documents have is measured by several runs; one that a document has twice gets the label
 //! `occurrence`. The layouts are in `tools`.
 
-pub(crate) mod tools;
+mod tools;
 
-use crate::imported::{ImportCode, ImportWarning, MissingKind, MissingResult};
-use crate::json::{Json, Misfit, parse_all};
-use crate::series::{Better, SeriesName, SeriesUnit, ValueOf};
-use crate::{bounds::MAX_COLUMNS, collection::Collection, name::Name, problem::Fault, problem::FileProblem};
+use self::tools::LAYOUTS;
+use crate::{
+    Better, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, MissingKind, Name, SeriesName,
+    SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::Json, json::Misfit, json::parse_all,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a tool's documents have their results, and what is in each.
@@ -21,7 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A word is `@` and the way to it from the result or else from what encloses it, the innermost first, or with `@@` the outermost; `#` and
 /// the number of a key on the way to the result, of which a `_` takes what is before its first `_`; `#*` for all of these keys but
 /// `data`; or the word itself.
-pub(crate) struct Layout {
+struct Layout {
+    format: Format,
     /// The way from a document to its results.
     results: &'static str,
     /// What a value on this way has to have to be a result.
@@ -57,7 +59,10 @@ pub(crate) fn without_assignment(text: &str) -> &str {
     text.strip_prefix(ASSIGNMENT).unwrap_or(text)
 }
 
-pub(crate) fn read(text: &str, layout: &'static Layout) -> Result<Collection, Fault> {
+pub(crate) fn read(text: &str, format: Format) -> Result<Collection, Fault> {
+    let Some(layout) = LAYOUTS.iter().find(|layout| layout.format == format) else {
+        return Ok(Collection::default());
+    };
     let text = without_assignment(text);
     let values = parse_all(text)?;
     let mut reader = Reader::default();
@@ -68,7 +73,9 @@ pub(crate) fn read(text: &str, layout: &'static Layout) -> Result<Collection, Fa
             let documents = if let Json::List(list) = value { list } else { std::slice::from_ref(value) };
             for document in documents {
                 reader.begin_run();
-                reader.collect_facts(document, layout);
+                reader.collection.machine.complete(document, layout.machine);
+                let version = reader.collection.tool_version.take();
+                reader.collection.tool_version = version.or_else(|| document.fact(layout.tool_version));
                 let read = reader.descend(document, layout.results, layout);
                 read.map_err(|misfit| {
                     let line = text[..*begin].matches('\n').count() + 1;
@@ -92,6 +99,7 @@ struct Reader<'j, 'a> {
     around: Vec<&'j Json<'a>>,
     keys: Vec<&'j str>,
     run: u64,
+    /// The benchmarks that were reported to have no result: once for each.
     failed: BTreeSet<SeriesName>,
     collection: Collection,
 }
@@ -102,31 +110,15 @@ impl<'j, 'a> Reader<'j, 'a> {
         self.collection.begin_document();
     }
 
-    fn collect_facts(&mut self, document: &'j Json<'a>, layout: &Layout) {
-        let machine = &mut self.collection.machine;
-        let [host, system, architecture, processor, processors] = layout.machine;
-        for (known, way) in [
-            (&mut machine.host_name, host),
-            (&mut machine.operating_system, system),
-            (&mut machine.architecture, architecture),
-            (&mut machine.processor, processor),
-            (&mut machine.processors, processors),
-            (&mut self.collection.tool_version, layout.tool_version),
-        ] {
-            let told = at(document, way).and_then(|told| told.word().ok());
-            *known = known.take().or(told);
-        }
-    }
-
     /// Goes the rest of the way to the results.
     fn descend(
         &mut self,
         node: &'j Json<'a>,
         way: &'static str,
         layout: &'static Layout,
-    ) -> Result<(), Misfit<'j, 'a>> {
+    ) -> Result<(), Misfit> {
         let is_any_way = way == "**";
-        if (way.is_empty() || is_any_way) && at(node, layout.only_with).is_some() {
+        if (way.is_empty() || is_any_way) && node.at(layout.only_with).is_some() {
             return self.collect(node, layout);
         }
         if way.is_empty() {
@@ -153,7 +145,7 @@ impl<'j, 'a> Reader<'j, 'a> {
         Ok(())
     }
 
-    fn collect(&mut self, result: &'j Json<'a>, layout: &'static Layout) -> Result<(), Misfit<'j, 'a>> {
+    fn collect(&mut self, result: &'j Json<'a>, layout: &'static Layout) -> Result<(), Misfit> {
         if self.is_survey {
             for setting in layout.settings {
                 let word = self.word(result, setting.rsplit(' ').next().unwrap_or(setting))?;
@@ -168,21 +160,20 @@ impl<'j, 'a> Reader<'j, 'a> {
                 && found.word()?.as_str() != *sound
             {
                 let told = Name::beginning(&format!("{field} {}", found.word()?.as_str()));
-                let reason = at(result, reason).and_then(|reason| reason.word().ok());
+                let reason = result.fact(reason);
                 let kind = if *field == "is_skipped" { MissingKind::Skipped } else { MissingKind::Failed };
-                return self.miss(name, kind, reason.or(Some(told))).map_err(misfit);
+                if self.failed.insert(name.clone()) {
+                    self.collection.miss_series(&name, kind, reason.or(Some(told))).map_err(misfit)?;
+                }
+                return Ok(());
             }
         }
-        let divisor = match self.field(result, layout.divisor) {
-            Some(divisor) => divisor.number(0)?,
-            None => 1.0,
-        };
+        let divisor = self.field(result, layout.divisor).map_or(Ok(1.0), |divisor| divisor.number(0))?;
         let mut is_measured = false;
         for (metric, unit, way) in layout.measures {
             let mut values = vec![result];
             for step in way.split('/') {
-                values =
-                    values.into_iter().flat_map(|node| steps(node, step)).map(|(_, node)| node).collect();
+                values = values.iter().flat_map(|node| steps(node, step)).map(|(_, node)| node).collect();
             }
             is_measured |= !values.is_empty();
             let is_zero = |value: &&Json<'_>| value.number(0).is_ok_and(|number| number == 0.0);
@@ -192,16 +183,16 @@ impl<'j, 'a> Reader<'j, 'a> {
             let value_of = (*way == layout.iterations).then_some(ValueOf::Iteration);
             let metric = self.required(result, metric)?;
             let unit = self.word(result, unit)?;
-            let (unit, shift) = unit.map_or((SeriesUnit::Bare, 0), |unit| unit_of(&unit, &metric));
-            let series = self.collection.distinct(name.with_metric(metric)).map_err(misfit)?;
-            self.collection.declare(&series, self.direction(result), value_of);
+            let unit = unit.map_or((SeriesUnit::Bare, 0), |unit| unit_of(&unit, &metric));
+            let series = self.collection.distinct(name.with_metric(metric)).map_err(misfit)?.in_unit(unit);
+            self.collection.declare(&series.name, self.direction(result), value_of);
             for value in values {
                 // A divisor of 0 makes values that are not finite, which are left out too.
                 let pushed = match value {
-                    _ if value.is_not_finite() => self.collection.leave_out(&series),
+                    _ if value.is_not_finite() => self.collection.leave_out(&series.name),
                     // nvbench writes numbers as texts, so that no reader rounds them.
-                    Json::Text(text) => self.collection.push_text(&series, &unit, self.run, text, shift),
-                    _ => self.collection.push(&series, &unit, self.run, value.number(shift)? / divisor),
+                    Json::Text(text) => self.collection.push_text(&series, self.run, text),
+                    _ => self.collection.push(&series, self.run, value.number(series.shift)? / divisor),
                 };
                 pushed.map_err(|problem| value.misfit(problem))?;
             }
@@ -210,10 +201,13 @@ impl<'j, 'a> Reader<'j, 'a> {
             let warning = ImportWarning::about(ImportCode::SummaryOnly, &name.benchmark);
             return self.collection.warn(warning).map_err(misfit);
         }
-        if is_measured { Ok(()) } else { self.miss(name, MissingKind::Failed, None).map_err(misfit) }
+        if !is_measured && self.failed.insert(name.clone()) {
+            self.collection.miss_series(&name, MissingKind::Failed, None).map_err(misfit)?;
+        }
+        Ok(())
     }
 
-    fn name(&self, result: &'j Json<'a>, layout: &'static Layout) -> Result<SeriesName, Misfit<'j, 'a>> {
+    fn name(&self, result: &'j Json<'a>, layout: &'static Layout) -> Result<SeriesName, Misfit> {
         let mut name = SeriesName::wall(self.required(result, layout.benchmark)?);
         name.version = self.word(result, layout.version)?;
         let varied = layout.settings.iter().filter(|setting| self.settings[*setting].len() > 1);
@@ -226,20 +220,6 @@ impl<'j, 'a> Reader<'j, 'a> {
         Ok(name)
     }
 
-    /// Reports that there is no result, once for each benchmark.
-    fn miss(
-        &mut self,
-        name: SeriesName,
-        kind: MissingKind,
-        message: Option<Name>,
-    ) -> Result<(), FileProblem> {
-        if !self.failed.insert(name.clone()) {
-            return Ok(());
-        }
-        let benchmark = Name::beginning(&name.labelled_benchmark());
-        self.collection.fail(MissingResult { benchmark, version: name.version, kind, message })
-    }
-
     fn field(&self, result: &'j Json<'a>, way: &str) -> Option<&'j Json<'a>> {
         // Every result would be sought in an object of thousands of results; a tool's facts are in smaller ones.
         let is_small =
@@ -247,12 +227,12 @@ impl<'j, 'a> Reader<'j, 'a> {
         let mut around = self.around.iter().filter(is_small);
         match way.strip_prefix('@') {
             _ if way.is_empty() => None,
-            Some(way) => around.find_map(|outer| at(outer, way)),
-            None => at(result, way).or_else(|| around.rev().find_map(|outer| at(outer, way))),
+            Some(way) => around.find_map(|outer| outer.at(way)),
+            None => result.at(way).or_else(|| around.rev().find_map(|outer| outer.at(way))),
         }
     }
 
-    fn word(&self, result: &'j Json<'a>, word: &'static str) -> Result<Option<Name>, Misfit<'j, 'a>> {
+    fn word(&self, result: &'j Json<'a>, word: &'static str) -> Result<Option<Name>, Misfit> {
         if let Some(way) = word.strip_prefix('@') {
             return self.field(result, way).map(Json::word).transpose();
         }
@@ -276,7 +256,7 @@ impl<'j, 'a> Reader<'j, 'a> {
         Name::new(text).map(Some).map_err(|problem| result.misfit(problem))
     }
 
-    fn required(&self, result: &'j Json<'a>, word: &'static str) -> Result<Name, Misfit<'j, 'a>> {
+    fn required(&self, result: &'j Json<'a>, word: &'static str) -> Result<Name, Misfit> {
         let missing = FileProblem::Missing { field: word.trim_start_matches('@') };
         self.word(result, word)?.ok_or_else(|| result.misfit(missing))
     }
@@ -298,22 +278,14 @@ fn steps<'j, 'a>(node: &'j Json<'a>, step: &'static str) -> Vec<(Option<&'j str>
         (Json::Object(_), "*" | "**") => node.members().map(|(key, member)| (Some(key), member)).collect(),
         (Json::List(elements), _) if step.starts_with("tag=") => {
             let tag = step.trim_start_matches("tag=");
-            let is_tagged = |element: &&Json<'_>| {
-                element
-                    .get("tag")
-                    .and_then(|tag| tag.text().ok())
-                    .is_some_and(|found| found.replace('/', ".") == tag)
-            };
-            elements.iter().filter(is_tagged).map(|element| (None, element)).collect()
+            elements.iter().filter(|element| is_tagged(element, tag)).map(|element| (None, element)).collect()
         }
         _ => step.split('|').filter_map(|key| Some((Some(key), node.get(key)?))).collect(),
     }
 }
 
-/// What is at the end of a way of keys; at that of no key, the value itself.
-fn at<'j, 'a>(node: &'j Json<'a>, way: &str) -> Option<&'j Json<'a>> {
-    let mut keys = way.split('/').filter(|key| !key.is_empty());
-    keys.try_fold(node, |node, keys| keys.split('|').find_map(|key| node.get(key)))
+fn is_tagged(element: &Json<'_>, tag: &str) -> bool {
+    matches!(element.get("tag"), Some(Json::Text(found)) if found.replace('/', ".") == tag)
 }
 
 /// The unit that a tool's word means, and the power of ten to it. What is for one iteration or operation has the unit of that; Bencher's

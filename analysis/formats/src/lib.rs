@@ -51,7 +51,6 @@ mod pyperf;
 mod read;
 mod rebench;
 mod reframe;
-mod relabeling;
 mod runs;
 mod saved;
 mod series;
@@ -59,18 +58,22 @@ mod table;
 mod text;
 mod text_table;
 
+use collection::Collection;
 pub use criterion::criterion_name;
 pub use decimal::NumberProblem;
 pub use detect::{DetectError, detect};
 pub use format::{Format, UnknownFormat};
-pub use go::{GO_COMMANDS, GoUnits, WriteGoError, write_go};
-pub use hyperfine::{
+pub use go::write::{WriteGoError, write_go};
+pub use go::{GO_COMMANDS, GoUnits};
+pub use hyperfine::write::{
     Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
 };
 pub use imported::{ImportCode, ImportWarning, Imported, MachineFacts, MissingKind, MissingResult};
 pub use name::{Name, NameTooLong};
 pub use options::{BLOCK, Columns, Options, UNITS};
+use problem::Fault;
 pub use problem::{FilePlace, FileProblem, ReadError};
 pub use read::read;
 pub use runs::{Runs, RunsError};
+use series::Measurand;
 pub use series::{Better, MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf, WALL};

@@ -29,6 +29,11 @@ impl Name {
         Self(text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)].to_owned())
     }
 
+    /// As much of what is shown as a name holds.
+    pub(crate) fn shown(shown: &impl fmt::Display) -> Self {
+        Self::beginning(&shown.to_string())
+    }
+
     /// One of this crate's own words.
     pub(crate) fn of(word: &'static str) -> Self {
         Self(word.to_owned())

@@ -1,6 +1,6 @@
 //! What a file does not say itself.
 
-use crate::{go::GoUnits, name::Name, saved, series::SeriesUnit};
+use crate::{GoUnits, Name, SeriesUnit, saved};
 
 /// What the bytes of a file do not say.
 #[derive(Clone, Debug, Default)]

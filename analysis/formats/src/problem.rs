@@ -1,11 +1,10 @@
 //! Why a file is refused, and where in it.
 
-use crate::{
-    bounds::MAX_COLUMNS, bounds::MAX_FILE_BYTES, bounds::MAX_JSON_NODES, bounds::MAX_LABEL_BYTES,
-    bounds::MAX_LABELS, bounds::MAX_NESTING, bounds::MAX_REMARKS, bounds::MAX_SERIES, bounds::MAX_VALUES,
-    decimal::NumberProblem, format::Format, name::Name, name::NameTooLong, name::write_escaped,
-    series::SeriesName, series::SeriesUnit,
+use crate::bounds::{
+    MAX_COLUMNS, MAX_FILE_BYTES, MAX_JSON_NODES, MAX_LABEL_BYTES, MAX_LABELS, MAX_NESTING, MAX_REMARKS,
+    MAX_SERIES, MAX_VALUES,
 };
+use crate::{Format, Name, NameTooLong, NumberProblem, SeriesName, SeriesUnit, name::write_escaped};
 use std::fmt;
 
 /// A file that could not be read: as what it was read, where it went wrong, and why.
@@ -32,19 +31,10 @@ impl ReadError {
 pub enum FilePlace {
     /// The file as a whole.
     File,
-    /// A line and a character of it, both from 1.
-    Line {
-        line: usize,
-        /// The character, or the field of a table.
-        column: usize,
-    },
-    /// A JSON pointer (RFC 6901), and the line where the JSON text begins if the file has several.
-    Pointer {
-        /// The line of the text's beginning.
-        line: Option<usize>,
-        /// The pointer; empty for the text as a whole.
-        pointer: String,
-    },
+    /// A line and a character of it, or a field of a table, both from 1.
+    Line { line: usize, column: usize },
+    /// A JSON pointer (RFC 6901), empty for the text as a whole, and the line where the JSON text begins if the file has several.
+    Pointer { line: Option<usize>, pointer: String },
 }
 
 impl fmt::Display for FilePlace {
@@ -76,11 +66,7 @@ pub enum FileProblem {
     #[error("damaged gzip data")]
     DamagedGzip,
     #[error("expected {expected}, found {found:?}")]
-    Unexpected {
-        /// What the grammar has here.
-        expected: &'static str,
-        found: char,
-    },
+    Unexpected { expected: &'static str, found: char },
     /// The text ends inside a value: the file was cut off.
     #[error("the text ends where {expected} is expected")]
     Truncated { expected: &'static str },
@@ -143,62 +129,33 @@ pub enum FileProblem {
 
 impl FileProblem {
     pub(crate) fn unit_changed(series: &SeriesName, before: &SeriesUnit, now: &SeriesUnit) -> Self {
-        Self::UnitChanged {
-            series: Name::beginning(&series.to_string()),
-            before: Name::beginning(&before.to_string()),
-            now: Name::beginning(&now.to_string()),
-        }
+        Self::UnitChanged { series: Name::shown(series), before: Name::shown(before), now: Name::shown(now) }
     }
 
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
-        match self {
+        let hint = match self {
             Self::TooManyBytes | Self::TooManyNodes | Self::TooManyValues | Self::TooManySeries => {
-                Some("split the file by benchmark")
+                "split the file by benchmark"
             }
             Self::Truncated { .. } | Self::DamagedGzip => {
-                Some("the file seems truncated; copy it again, or let the tool finish")
+                "the file seems truncated; copy it again, or let the tool finish"
             }
-            Self::UnknownVersion { .. } => {
-                Some("export the file again with a version of the tool that is known")
+            Self::UnknownVersion { .. } => "export the file again with a version of the tool that is known",
+            Self::NoColumn { .. } => {
+                "name the columns: --column for the values, --benchmark-column, --version-column, --run-column"
             }
-            Self::NoColumn { .. } => Some(
-                "name the columns: --column for the values, --benchmark-column, --version-column, --run-column",
-            ),
-            Self::SeveralColumns { .. } => Some("name the column of the values with --column NAME"),
-            Self::SecondNumber => Some("for tables, write a header and name the columns"),
-            Self::NotUtf8 => Some("save the file as UTF-8"),
-            Self::Number { problem: NumberProblem::NotANumber, .. } => {
-                Some("numbers are decimal with a point, without thousands separators and units")
+            Self::SeveralColumns { .. } => "name the column of the values with --column NAME",
+            Self::SecondNumber => "for tables, write a header and name the columns",
+            Self::NotUtf8 => "save the file as UTF-8",
+            Self::Number { problem, .. } => problem.hint(),
+            Self::RowLength { .. } => {
+                "an empty field keeps its comma, a field with a comma is quoted, and a quote that opens closes"
             }
-            Self::Number { problem: NumberProblem::NotFinite, .. } => {
-                Some("leave out the runs that have no value, and say so where you publish")
-            }
-            Self::Number { problem: NumberProblem::TooLarge | NumberProblem::TooSmall, .. } => {
-                Some("give the values in another unit")
-            }
-            Self::Number { problem: NumberProblem::TooLong, .. } => {
-                Some("write numbers with 17 digits at most, which is all that a 64-bit float holds")
-            }
-            Self::RowLength { .. } => Some(
-                "an empty field keeps its comma, a field with a comma is quoted, and a quote that opens closes",
-            ),
-            // Each tool has its own way to give values: ReadError says which.
-            Self::SummaryOnly { .. }
-            | Self::Unexpected { .. }
-            | Self::TooDeep
-            | Self::DuplicateKey { .. }
-            | Self::Missing { .. }
-            | Self::Expected { .. }
-            | Self::Name(_)
-            | Self::LengthsDiffer { .. }
-            | Self::RepeatedDataPoint { .. }
-            | Self::UnitChanged { .. }
-            | Self::TooManyColumns
-            | Self::TooManyLabels
-            | Self::TooManyRemarks
-            | Self::NoValues => None,
-        }
+            // What to do about summaries differs by tool: ReadError says it.
+            _ => return None,
+        };
+        Some(hint)
     }
 }
 

@@ -1,11 +1,12 @@
-//! One way in for all formats.
+//! One way in for all formats; labels that become the version, and labels that are ignored.
 
 use crate::{
-    asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, caliper, cargo_bench, collection::Collection, criterion,
-    detect, format::Format, go, google_benchmark, hyperfine, imported::Imported, jmh, layout, layout::tools,
-    options::Options, plain, problem::Fault, problem::FilePlace, problem::FileProblem, problem::ReadError,
-    pyperf, rebench, reframe, relabeling::relabel, table, text, text_table,
+    Collection, Fault, FilePlace, FileProblem, Format, Imported, Name, Options, ReadError, Series,
+    SeriesName, asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, caliper, cargo_bench, criterion, detect, go,
+    google_benchmark, hyperfine, jmh, json::read_document, layout, plain, pyperf, rebench, reframe, table,
+    text, text_table,
 };
+use std::collections::BTreeMap;
 
 /// Reads a file of a known format.
 ///
@@ -32,45 +33,72 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         return summary("means and spreads, or scores and errors");
     }
     match format {
-        Format::Hyperfine1 => hyperfine::read_1(text),
-        Format::Hyperfine2 => hyperfine::read_2(text),
+        Format::Hyperfine1 => read_document(text, hyperfine::collect_1),
+        Format::Hyperfine2 => read_document(text, hyperfine::collect_2),
         Format::HyperfineCsv => summary("mean, median, spread and extremes of each command"),
-        Format::GoogleBenchmark => google_benchmark::read(text),
-        Format::GoogleBenchmarkCsv => google_benchmark::read_csv(text),
-        Format::GoogleBenchmarkConsole => google_benchmark::read_console(text),
-        Format::PytestBenchmark => layout::read(text, &tools::PYTEST_BENCHMARK),
-        Format::Asv => asv::read(text),
-        Format::Jmh => jmh::read(text),
-        Format::BenchmarkDotNet => benchmark_dotnet::read(text),
+        Format::GoogleBenchmark => read_document(text, google_benchmark::collect),
+        Format::GoogleBenchmarkCsv => google_benchmark::csv::read(text),
+        Format::GoogleBenchmarkConsole => google_benchmark::console::read(text),
+        Format::Asv => read_document(text, asv::collect),
+        Format::Jmh => read_document(text, jmh::collect),
+        Format::BenchmarkDotNet => read_document(text, benchmark_dotnet::collect),
         Format::Catch2 => summary("mean and spread of each benchmark, with their intervals"),
-        Format::Pyperf => pyperf::read(text, options),
-        Format::CriterionSample => criterion::read_sample(text, options),
+        Format::Pyperf => read_document(text, |document| pyperf::collect(document, options)),
+        Format::CriterionSample => read_document(text, |document| criterion::collect(document, options)),
         Format::CriterionEstimates => summary("estimates of mean, median and slope"),
         Format::CriterionRaw => criterion::read_raw(text),
         Format::CargoCriterion => criterion::read_messages(text),
         Format::Go => go::read(text, options.go_units),
-        Format::GoEvents => go::read_events(text, options.go_units),
+        Format::GoEvents => go::events::read(text, options.go_units),
         Format::CargoBench => cargo_bench::read(text),
         Format::ReFrame => reframe::read(text),
         Format::Ior | Format::Hpl | Format::Nccl | Format::Osu => text_table::read(text, format),
         Format::ReBench => rebench::read(text),
-        Format::Nanobench => layout::read(text, &tools::NANOBENCH),
-        Format::Vitest => layout::read(text, &tools::VITEST),
-        Format::BenchmarkTools => layout::read(text, &tools::BENCHMARK_TOOLS),
-        Format::GithubBenchmarkHistory => layout::read(text, &tools::GITHUB_BENCHMARK_HISTORY),
-        Format::GithubBenchmark => layout::read(text, &tools::GITHUB_BENCHMARK),
-        Format::Bencher => layout::read(text, &tools::BENCHER),
-        Format::Fio => layout::read(text, &tools::FIO),
-        Format::Caliper => caliper::read(text),
-        Format::LlamaBench => layout::read(text, &tools::LLAMA_BENCH),
-        Format::Vllm => layout::read(text, &tools::VLLM),
-        Format::Aiperf => layout::read(text, &tools::AIPERF),
-        Format::NvBench => layout::read(text, &tools::NVBENCH),
-        Format::Renaissance => layout::read(text, &tools::RENAISSANCE),
-        Format::KernelBenchBaseline => layout::read(text, &tools::KERNEL_BENCH_BASELINE),
-        Format::KernelBenchEvaluation => layout::read(text, &tools::KERNEL_BENCH_EVALUATION),
+        Format::Caliper => read_document(text, caliper::collect),
         Format::Plain => plain::read(text, options),
         Format::Csv => table::read_csv(text, options),
         Format::JsonLines => table::read_lines(text, options),
+        // All others have layouts.
+        _ => layout::read(text, format),
+    }
+}
+
+/// What the column of versions is called unless another one is named.
+const VERSION: &str = "version";
+
+/// Makes the label that the options name the version, and drops the labels that they ignore. The values of series that are called
+/// the same then are further runs of the first of them.
+fn relabel(mut imported: Imported, options: &Options<'_>) -> Result<Imported, FileProblem> {
+    let mut joined: Vec<Series> = Vec::new();
+    let mut places: BTreeMap<SeriesName, usize> = BTreeMap::new();
+    for mut series in imported.series {
+        rename(&mut series.name, options);
+        let Some(place) = places.get(&series.name) else {
+            places.insert(series.name.clone(), joined.len());
+            joined.push(series);
+            continue;
+        };
+        let first = &mut joined[*place];
+        if first.unit != series.unit {
+            return Err(FileProblem::unit_changed(&series.name, &first.unit, &series.unit));
+        }
+        // Blocks are of tables, whose series have no labels: they have no further runs.
+        first.runs.extend(&series.runs);
+    }
+    imported.series = joined;
+    Ok(imported)
+}
+
+/// Renames a series. A version that it has already stays as a label.
+fn rename(name: &mut SeriesName, options: &Options<'_>) {
+    name.labels.retain(|label, _| !options.ignored_labels.contains(&label.as_str()));
+    if options.columns.version == VERSION && name.version.is_some() {
+        return;
+    }
+    let key = name.labels.keys().find(|label| label.as_str() == options.columns.version).cloned();
+    if let Some(version) = key.and_then(|key| name.labels.remove(&key))
+        && let Some(replaced) = name.version.replace(version)
+    {
+        name.labels.insert(Name::of(VERSION), replaced);
     }
 }

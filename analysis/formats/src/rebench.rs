@@ -4,11 +4,10 @@
 //! is one process, so it is a run, and its iterations are the values of the run. The row of the criterion `total` closes a
 //! data point: values behind the last one belong to a data point that was never finished and are left out.
 
-use crate::imported::{ImportCode, ImportWarning, MachineFacts};
-use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::table::{Header, Row, between_tabs};
-use crate::{collection::Collection, json::parse, name::Name, text::lines};
+use crate::{
+    Collection, Fault, FileProblem, ImportCode, ImportWarning, MachineFacts, Measurand, Name, SeriesName,
+    SeriesUnit, WALL, json::parse, table::Header, table::Row, table::between_tabs, text::lines,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The criterion that closes a data point.
@@ -39,7 +38,10 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
             reader.read_row(&row, &header, line)?;
         }
     }
-    reader.finish()
+    for (described, point) in std::mem::take(&mut reader.open) {
+        reader.leave_out(described.benchmark, &point).map_err(Fault::of_file)?;
+    }
+    Ok(reader.collection)
 }
 
 /// Whether a line is one that a data file has above its rows.
@@ -60,20 +62,15 @@ struct Reader {
 struct Point {
     run: u64,
     iteration: u64,
-    values: Vec<(SeriesName, SeriesUnit, f64)>,
+    values: Vec<(Measurand, f64)>,
 }
 
 impl Reader {
     /// The machine stands in a comment of JSON; other comments describe the experiment.
     fn comment(&mut self, comment: &str, line: usize) -> Result<(), Fault> {
         let Some(text) = comment.strip_prefix("Environment:") else { return Ok(()) };
-        let environment = parse(text.trim(), line)?;
-        let machine = MachineFacts {
-            host_name: environment.fact("hostName"),
-            operating_system: environment.fact("osType"),
-            processor: environment.fact("cpu"),
-            ..MachineFacts::default()
-        };
+        let mut machine = MachineFacts::default();
+        machine.complete(&parse(text.trim(), line)?, ["hostName", "osType", "", "cpu", ""]);
         let before = std::mem::replace(&mut self.collection.machine, machine);
         if before.host_name.is_some() && before.host_name != self.collection.machine.host_name {
             self.collection.warn(ImportCode::SeveralHosts).map_err(|problem| Fault::at(line, 1, problem))?;
@@ -85,15 +82,15 @@ impl Reader {
         let [invocation, iteration, value, unit, criterion, _] = LEADING;
         let run = count(row, header.column(invocation)?)?;
         let iteration = count(row, header.column(iteration)?)?;
-        let (unit, shift) = SeriesUnit::of_word(&row.name(header.column(unit)?)?);
-        let value = row.number(header.column(value)?, shift)?;
+        let unit = SeriesUnit::of_word(&row.name(header.column(unit)?)?);
+        let value = row.number(header.column(value)?, unit.1)?;
         let criterion = row.name(header.column(criterion)?)?;
         let closes = criterion.as_str() == TOTAL;
         let described = describe(row, header)?;
         let metric = if closes { Name::of(WALL) } else { criterion };
-        let series = described.with_metric(metric);
-        self.place(described, Point { run, iteration, values: vec![(series, unit, value)] }, closes)
-            .map_err(|problem| Fault::at(line, 1, problem))
+        let values = vec![(described.with_metric(metric).in_unit(unit), value)];
+        let placed = self.place(described, Point { run, iteration, values }, closes);
+        placed.map_err(|problem| Fault::at(line, 1, problem))
     }
 
     /// Adds a value to its data point, and the data point to the series if it is closed.
@@ -112,14 +109,11 @@ impl Reader {
             return Ok(());
         }
         if !self.closed.entry(described.clone()).or_default().insert(at) {
-            return Err(FileProblem::RepeatedDataPoint {
-                run: point.run,
-                iteration: point.iteration,
-                series: Name::beginning(&described.to_string()),
-            });
+            let Point { run, iteration, .. } = point;
+            return Err(FileProblem::RepeatedDataPoint { run, iteration, series: Name::shown(&described) });
         }
-        for (series, unit, value) in &point.values {
-            self.collection.push(series, unit, point.run, *value)?;
+        for (series, value) in &point.values {
+            self.collection.push(series, point.run, *value)?;
         }
         Ok(())
     }
@@ -127,13 +121,6 @@ impl Reader {
     fn leave_out(&mut self, benchmark: Name, point: &Point) -> Result<(), FileProblem> {
         let count = point.values.len() as u64;
         self.collection.warn(ImportWarning { code: ImportCode::Unfinished, subject: Some(benchmark), count })
-    }
-
-    fn finish(mut self) -> Result<Collection, Fault> {
-        for (described, point) in std::mem::take(&mut self.open) {
-            self.leave_out(described.benchmark, &point).map_err(Fault::of_file)?;
-        }
-        Ok(self.collection)
     }
 }
 

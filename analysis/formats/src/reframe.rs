@@ -3,9 +3,7 @@
 //! A row is one execution of a test, so it is one run. Each performance variable `x` is two columns, `x_value` and `x_unit`.
 //! The system, the partition and the environment are labels; the parameters of a test are in its name.
 
-use crate::series::{SeriesName, SeriesUnit};
-use crate::table::{Header, rows};
-use crate::{collection::Collection, imported::MissingKind, name::Name, problem::Fault};
+use crate::{Collection, Fault, MissingKind, Name, SeriesName, SeriesUnit, table::open};
 
 const LABELS: [&str; 3] = ["system", "partition", "environ"];
 
@@ -14,8 +12,7 @@ const ABSENT: [&str; 3] = ["None", "null", ""];
 
 pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
-    let mut table = rows(text);
-    let header = Header::of(&mut table)?;
+    let (header, table) = open(text)?;
     let name = header.column("name")?;
     let result = header.column("result")?;
     let mut variables = Vec::new();
@@ -33,20 +30,19 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
             }
         }
         // A test whose performance misses its reference fails too, but has its values.
-        let mut missing = Some(Name::beginning(&series.labelled_benchmark()));
+        let mut is_missing = true;
         for (metric, value, unit) in &variables {
             if ABSENT.contains(&row.field(*value)) {
                 continue;
             }
-            missing = None;
+            is_missing = false;
             let metric = Name::new(*metric).map_err(|problem| row.fault(*value, problem))?;
-            let (unit, shift) = SeriesUnit::of_word(&row.name(*unit)?);
-            let series = series.with_metric(metric);
-            let pushed = collection.push_text(&series, &unit, run as u64, row.field(*value), shift);
+            let series = series.with_metric(metric).in_unit(SeriesUnit::of_word(&row.name(*unit)?));
+            let pushed = collection.push_text(&series, run as u64, row.field(*value));
             pushed.map_err(|problem| row.fault(*value, problem))?;
         }
-        if let Some(benchmark) = missing {
-            let missed = collection.miss(benchmark, MissingKind::Failed, Some(row.name(result)?));
+        if is_missing {
+            let missed = collection.miss_series(&series, MissingKind::Failed, Some(row.name(result)?));
             missed.map_err(|problem| row.fault(result, problem))?;
         }
     }

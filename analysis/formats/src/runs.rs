@@ -1,6 +1,6 @@
 //! The values of a series in their two levels.
 
-use crate::name::Name;
+use crate::Name;
 
 /// Finite values, grouped by run: a run is one execution of the benchmark's program, and its values are the iterations that
 /// the program measured inside it, in order.
@@ -22,18 +22,12 @@ pub struct Runs {
 pub enum RunsError {
     #[error("there is no run")]
     NoRun,
+    /// A run, counted from 0, without a value.
     #[error("run {run} has no value")]
-    EmptyRun {
-        /// Counted from 0.
-        run: usize,
-    },
+    EmptyRun { run: usize },
+    /// A value that is NaN or infinite, by its run and its place in it, both counted from 0.
     #[error("value {iteration} of run {run} is not finite")]
-    NotFinite {
-        /// Counted from 0.
-        run: usize,
-        /// Counted from 0.
-        iteration: usize,
-    },
+    NotFinite { run: usize, iteration: usize },
 }
 
 impl Runs {
@@ -52,6 +46,13 @@ impl Runs {
             runs.ends.push(runs.values.len());
         }
         if runs.ends.is_empty() { Err(RunsError::NoRun) } else { Ok(runs) }
+    }
+
+    /// Adds further runs, which have no blocks.
+    pub(crate) fn extend(&mut self, further: &Self) {
+        let before = self.values.len();
+        self.values.extend_from_slice(&further.values);
+        self.ends.extend(further.ends.iter().map(|end| before + end));
     }
 
     /// The same runs in `blocks`, one for each.

@@ -1,10 +1,9 @@
 //! What our own tables have beside values: which values are the better ones, what one stands for, and remarks on missing
 //! results. Samples are saved and exported with these fields and columns, so that they are read back as they were.
 
-use crate::collection::Collection;
-use crate::imported::{ImportCode, ImportWarning, MissingKind, MissingResult};
-use crate::series::{Better, SeriesName, ValueOf};
-use crate::{name::Name, problem::FileProblem};
+use crate::{
+    Collection, FileProblem, ImportCode, ImportWarning, MissingKind, MissingResult, Name, SeriesName,
+};
 
 /// The field of a line that has a remark in place of a value.
 const REMARK: &str = "remark";
@@ -34,13 +33,8 @@ pub(crate) fn take_remark(
         }
     };
     let benchmark = field("benchmark").ok_or(FileProblem::Missing { field: "benchmark" })?;
-    collection.fail(MissingResult {
-        benchmark,
-        version: field("version"),
-        kind,
-        message: field("message"),
-    })?;
-    Ok(true)
+    let missing = MissingResult { benchmark, version: field("version"), kind, message: field("message") };
+    collection.fail(missing).map(|()| true)
 }
 
 /// Takes what a line says of its series.
@@ -49,13 +43,8 @@ pub(crate) fn take_nature(
     series: &SeriesName,
     collection: &mut Collection,
 ) {
-    let better = field("better").and_then(|word| {
-        [Better::Lower, Better::Higher].into_iter().find(|better| better.as_str() == word.as_str())
-    });
-    let value_of = field("value_of").and_then(|word| {
-        let known = [ValueOf::Run, ValueOf::Iteration, ValueOf::Summary];
-        known.into_iter().find(|value_of| value_of.as_str() == word.as_str())
-    });
+    let better = field("better").and_then(|word| serde_json::from_value(word.as_str().into()).ok());
+    let value_of = field("value_of").and_then(|word| serde_json::from_value(word.as_str().into()).ok());
     collection.declare(series, better, value_of);
     if field(TOOL.0).is_some_and(|tool| tool.as_str() == TOOL.1) {
         collection.are_commands = true;

@@ -1,6 +1,6 @@
 //! What was measured of one benchmark: the one type that all formats are read into and written from.
 
-use crate::{name::Name, runs::Runs};
+use crate::{Name, Runs};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
@@ -113,7 +113,12 @@ impl ValueOf {
 impl SeriesName {
     /// A benchmark's wall time, without version and labels.
     pub fn wall(benchmark: Name) -> Self {
-        Self { benchmark, version: None, labels: BTreeMap::new(), metric: Name::of(WALL) }
+        Self::new(benchmark, Name::of(WALL))
+    }
+
+    /// A metric of a benchmark, without version and labels.
+    pub(crate) fn new(benchmark: Name, metric: Name) -> Self {
+        Self { benchmark, version: None, labels: BTreeMap::new(), metric }
     }
 
     /// The benchmark with what else distinguishes it.
@@ -126,6 +131,20 @@ impl SeriesName {
     pub fn with_metric(&self, metric: Name) -> Self {
         Self { metric, ..self.clone() }
     }
+
+    /// The series of this name in a unit, with the power of ten from the tool's values to it.
+    pub(crate) fn in_unit(self, (unit, shift): (SeriesUnit, i32)) -> Measurand {
+        Measurand { name: self, unit, shift }
+    }
+}
+
+/// What a tool's number measures.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Measurand {
+    pub(crate) name: SeriesName,
+    pub(crate) unit: SeriesUnit,
+    /// The power of ten from the tool's values to the unit.
+    pub(crate) shift: i32,
 }
 
 impl fmt::Display for SeriesName {

@@ -5,68 +5,31 @@
 //! semicolons, tabs or bars; where it is not by commas, a comma is a decimal mark.
 
 use crate::{
-    bounds::MAX_COLUMNS, collection::Collection, decimal, decimal::NumberProblem, imported::ImportCode,
-    imported::ImportWarning, json::Json, json::Misfit, json::parse, name::Name, options::BLOCK,
-    options::Columns, options::Options, options::VALUE, problem::Fault, problem::FileProblem,
-    saved::take_nature, saved::take_remark, series::SeriesName, series::SeriesUnit, series::WALL,
-    text::lines,
+    BLOCK, Collection, Columns, Fault, FileProblem, ImportCode, ImportWarning, Measurand, Name,
+    NumberProblem, Options, SeriesName, SeriesUnit, WALL, bounds::MAX_COLUMNS, decimal, json, json::Json,
+    json::Misfit, options::VALUE, saved::take_nature, saved::take_remark,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One row of a table or one line's object, as the columns name its parts.
-#[derive(Default)]
-struct Parts {
-    benchmark: Option<Name>,
-    version: Option<Name>,
-    metric: Option<Name>,
-    unit: Option<Name>,
-}
-
-/// The runs of a file by the words for them.
-#[derive(Default)]
-struct RunNumbers(BTreeMap<Name, u64>);
-
-impl RunNumbers {
-    /// Equal words are equal numbers; without a word it is a number of its own, beyond those of the words.
-    fn number(&mut self, run: Option<Name>, row: usize) -> u64 {
-        const BEYOND_WORDS: u64 = 1 << 63;
-        let next = self.0.len() as u64;
-        run.map_or(BEYOND_WORDS + row as u64, |run| *self.0.entry(run).or_insert(next))
-    }
-
-    fn words(self) -> BTreeMap<u64, Name> {
-        self.0.into_iter().map(|(word, number)| (number, word)).collect()
-    }
-}
-
-impl Parts {
-    fn new<E>(columns: &Columns<'_>, field: impl Fn(&str) -> Result<Option<Name>, E>) -> Result<Self, E> {
-        Ok(Self {
-            benchmark: field(columns.benchmark)?,
-            version: field(columns.version)?,
-            metric: field(columns.metric)?,
-            unit: field(columns.unit)?,
-        })
-    }
-
-    fn series(
-        self,
-        options: &Options<'_>,
-        column: &str,
-    ) -> Result<(SeriesName, SeriesUnit, i32), FileProblem> {
-        let (stem, unit) = unit_in(column).unzip();
-        let (unit, shift) = options.unit_of(self.unit.or(unit).as_ref());
-        let is_wall = unit == SeriesUnit::Seconds && stem.is_some_and(|stem| WALL_COLUMNS.contains(&stem));
-        let metric = if column == VALUE || is_wall { Name::of(WALL) } else { Name::new(column)? };
-        let name = SeriesName {
-            benchmark: self.benchmark.unwrap_or_else(|| options.unnamed_benchmark()),
-            version: self.version,
-            labels: BTreeMap::new(),
-            metric: self.metric.unwrap_or(metric),
-        };
-        Ok((name, unit, shift))
-    }
+/// What a value in a column measures; `field` reads the words of other columns of the row.
+fn measurand<E>(
+    column: &str,
+    options: &Options<'_>,
+    field: impl Fn(&str) -> Result<Option<Name>, E>,
+    fault: impl Fn(FileProblem) -> E,
+) -> Result<Measurand, E> {
+    let columns = &options.columns;
+    let benchmark = field(columns.benchmark)?.unwrap_or_else(|| options.unnamed_benchmark());
+    let version = field(columns.version)?;
+    let metric = field(columns.metric)?;
+    let (stem, unit) = unit_in(column).unzip();
+    let (unit, shift) = options.unit_of(field(columns.unit)?.or(unit).as_ref());
+    let is_wall = unit == SeriesUnit::Seconds && stem.is_some_and(|stem| WALL_COLUMNS.contains(&stem));
+    let usual = Name::new(if column == VALUE || is_wall { WALL } else { column });
+    let usual = usual.map_err(|problem| fault(problem.into()))?;
+    let name = SeriesName { version, ..SeriesName::new(benchmark, metric.unwrap_or(usual)) };
+    Ok(name.in_unit((unit, shift)))
 }
 
 /// What stands before the unit in the names of columns of elapsed time.
@@ -85,7 +48,7 @@ pub(crate) fn unit_in(column: &str) -> Option<(&str, Name)> {
 /// Which column says what runs have in common: the words of each column in each cell (benchmark, version and metric).
 struct Units<'a> {
     /// The columns, coarsest first.
-    columns: Vec<&'a str>,
+    columns: &'a [&'a str],
     cells: BTreeMap<[Option<Name>; 3], CellUnits>,
 }
 
@@ -102,20 +65,18 @@ struct Connected<'a> {
     unit: Option<&'a str>,
     /// What the blocks are taken for, where there are any.
     blocks: Option<ImportCode>,
+    /// The numbers of the runs by the words for them.
+    runs: BTreeMap<Name, u64>,
 }
 
 impl<'a> Units<'a> {
-    fn new(columns: &Columns<'a>) -> Self {
-        Self { columns: columns.units.to_vec(), cells: BTreeMap::new() }
-    }
-
     /// One more row of a cell, with its words in the columns, if it has any there.
     fn see(&mut self, columns: &Columns<'_>, word: impl Fn(&str) -> Option<Name>) {
         let cell = [columns.benchmark, columns.version, columns.metric].map(&word);
         let cell = self.cells.entry(cell).or_default();
         cell.rows += 1;
         cell.words.resize(self.columns.len(), BTreeSet::new());
-        for (seen, column) in cell.words.iter_mut().zip(&self.columns) {
+        for (seen, column) in cell.words.iter_mut().zip(self.columns) {
             seen.extend(word(column));
         }
     }
@@ -136,7 +97,7 @@ impl<'a> Units<'a> {
             Some(_) => ImportCode::BlocksGroup,
             None => ImportCode::BlocksUnused,
         });
-        Connected { unit: unit.map(|unit| self.columns[unit]), blocks }
+        Connected { unit: unit.map(|unit| self.columns[unit]), blocks, runs: BTreeMap::new() }
     }
 
     /// Whether the column is that of blocks, and some block has runs of two versions of a benchmark.
@@ -154,32 +115,36 @@ impl<'a> Units<'a> {
 impl Connected<'_> {
     /// Warns of what the runs are taken for.
     fn tell(&self, collection: &mut Collection) -> Result<(), Fault> {
-        if let Some(unit) = self.unit.filter(|unit| *unit != BLOCK) {
-            let warning = ImportWarning::about(ImportCode::Units, &Name::beginning(unit));
+        let unit = self.unit.filter(|unit| *unit != BLOCK);
+        let of_unit = unit.map(|unit| ImportWarning::about(ImportCode::Units, &Name::beginning(unit)));
+        for warning in of_unit.into_iter().chain(self.blocks.map(ImportWarning::from)) {
             collection.warn(warning).map_err(Fault::of_file)?;
-        }
-        if let Some(blocks) = self.blocks {
-            collection.warn(blocks).map_err(Fault::of_file)?;
         }
         Ok(())
     }
 
+    /// The number of a run. Equal words are equal numbers; without a word it is a number of its own, beyond those of the words.
+    fn number(&mut self, run: Option<Name>, row: usize) -> u64 {
+        const BEYOND_WORDS: u64 = 1 << 63;
+        let next = self.runs.len() as u64;
+        run.map_or(BEYOND_WORDS + row as u64, |run| *self.runs.entry(run).or_insert(next))
+    }
+
     /// Keeps the words of the runs, where they are blocks that make pairs.
-    fn keep_blocks(&self, numbers: RunNumbers, collection: &mut Collection) {
+    fn keep_blocks(self, collection: &mut Collection) {
         if self.blocks == Some(ImportCode::BlocksPair) {
-            collection.name_blocks(numbers.words());
+            collection.blocks = Some(self.runs.into_iter().map(|(word, number)| (number, word)).collect());
         }
     }
 }
 
 /// What connects the runs of a table.
 fn connected_in_table<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected<'a>, Fault> {
-    let mut units = Units::new(columns);
-    let mut table = rows(text);
-    let header = Header::of(&mut table)?;
+    let (header, table) = open(text)?;
     if columns.units.is_empty() {
-        return Ok(units.connected());
+        return Ok(Connected::default());
     }
+    let mut units = Units { columns: columns.units, cells: BTreeMap::new() };
     for row in table {
         let row = header.row(row)?;
         units.see(columns, |name| header.word(&row, name).ok().flatten());
@@ -190,32 +155,30 @@ fn connected_in_table<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected
 pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let columns = &options.columns;
-    let connected = connected_in_table(text, columns)?;
+    let mut connected = connected_in_table(text, columns)?;
     connected.tell(&mut collection)?;
-    let mut table = rows(text);
-    let header = Header::of(&mut table)?;
+    let (header, table) = open(text)?;
     let values = value_columns(text, &header, columns)?;
     // Between fields that commas separate, numbers have points.
     let mut mark = if separator(text) == b',' { Some('.') } else { None };
-    let mut numbers = RunNumbers::default();
     for (index, row) in table.enumerate() {
         let row = header.row(row)?;
         let told = |name: &str| header.word(&row, name).ok().flatten();
         if take_remark(told, &mut collection).map_err(|problem| row.fault(0, problem))? {
             continue;
         }
-        let run = numbers.number(header.word(&row, connected.unit.unwrap_or(columns.run))?, index);
+        let run = connected.number(header.word(&row, connected.unit.unwrap_or(columns.run))?, index);
         for column in &values {
-            let parts = Parts::new(columns, |name| header.word(&row, name))?;
-            let series = parts.series(options, header.0.field(*column));
-            let (name, unit, shift) = series.map_err(|problem| row.fault(*column, problem))?;
-            take_nature(told, &name, &mut collection);
+            let word = |name: &str| header.word(&row, name);
+            let fault = |problem| row.fault(*column, problem);
+            let series = measurand(header.0.field(*column), options, word, fault)?;
+            take_nature(told, &series.name, &mut collection);
             let number = with_point(row.field(*column), &mut mark);
-            let pushed = collection.push_text(&name, &unit, run, &number, shift);
+            let pushed = collection.push_text(&series, run, &number);
             pushed.map_err(|problem| row.fault(*column, problem))?;
         }
     }
-    connected.keep_blocks(numbers, &mut collection);
+    connected.keep_blocks(&mut collection);
     Ok(collection)
 }
 
@@ -226,9 +189,7 @@ fn value_columns(text: &str, header: &Header, columns: &Columns<'_>) -> Result<V
     }
     let mut candidates: Vec<(usize, &str)> =
         header.names().filter(|(_, name)| !columns.names(name)).collect();
-    let mut table = rows(text);
-    Header::of(&mut table)?;
-    for row in table {
+    for row in open(text)?.1 {
         let row = header.row(row)?;
         candidates.retain(|(column, _)| looks_like_number(row.field(*column)));
     }
@@ -258,57 +219,55 @@ fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Cow<'r, str> {
 
 pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
-    let mut numbers = RunNumbers::default();
-    let connected = connected_in_lines(text, &options.columns)?;
+    let mut connected = connected_in_lines(text, &options.columns)?;
     connected.tell(&mut collection)?;
-    for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
-        let object = parse(content, line)?;
-        read_line(&object, line, options, connected.unit, &mut numbers, &mut collection)
-            .map_err(|misfit| object.locate(misfit, Some(line)))?;
-    }
-    connected.keep_blocks(numbers, &mut collection);
+    json::read_lines(text, |line, object| read_line(object, line, options, &mut connected, &mut collection))?;
+    connected.keep_blocks(&mut collection);
     Ok(collection)
 }
 
 /// What connects the runs of JSON lines.
 fn connected_in_lines<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected<'a>, Fault> {
-    let mut units = Units::new(columns);
     if columns.units.is_empty() {
-        return Ok(units.connected());
+        return Ok(Connected::default());
     }
-    for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
-        let object = parse(content, line)?;
-        units.see(columns, |field| object.fact(field));
-    }
+    let mut units = Units { columns: columns.units, cells: BTreeMap::new() };
+    json::read_lines(text, |_, object| {
+        units.see(columns, |field| told(object, field));
+        Ok(())
+    })?;
     Ok(units.connected())
 }
 
-fn read_line<'j, 'a>(
-    object: &'j Json<'a>,
+/// What a field says, if it can be shown.
+fn told(object: &Json<'_>, field: &str) -> Option<Name> {
+    object.get(field)?.word().ok()
+}
+
+fn read_line(
+    object: &Json<'_>,
     line: usize,
     options: &Options<'_>,
-    unit: Option<&str>,
-    numbers: &mut RunNumbers,
+    connected: &mut Connected<'_>,
     collection: &mut Collection,
-) -> Result<(), Misfit<'j, 'a>> {
-    let told = |field: &str| object.fact(field);
-    if take_remark(told, collection).map_err(|problem| object.misfit(problem))? {
+) -> Result<(), Misfit> {
+    if take_remark(|field| told(object, field), collection).map_err(|problem| object.misfit(problem))? {
         return Ok(());
     }
     let columns = &options.columns;
-    let run = match unit {
-        Some(unit) => object.get(unit).and_then(|value| value.word().ok()),
+    let run = match connected.unit {
+        Some(unit) => told(object, unit),
         None => object.optional_word(columns.run)?,
     };
-    let run = numbers.number(run, line);
+    let run = connected.number(run, line);
     for column in &columns.values {
         let value = object
             .get(column)
             .ok_or_else(|| object.misfit(FileProblem::NoColumn { column: Name::beginning(column) }))?;
-        let parts = Parts::new(columns, |field| object.optional_word(field))?;
-        let (name, unit, shift) = parts.series(options, column).map_err(|problem| object.misfit(problem))?;
-        take_nature(told, &name, collection);
-        collection.push_json(&name, &unit, run, value, shift)?;
+        let word = |field: &str| object.optional_word(field);
+        let series = measurand(column, options, word, |problem| object.misfit(problem))?;
+        take_nature(|field| told(object, field), &series.name, collection);
+        collection.push_json(&series, run, value)?;
     }
     Ok(())
 }
@@ -321,8 +280,20 @@ fn separator(text: &str) -> u8 {
     known.max_by_key(|separator| header.bytes().filter(|byte| byte == separator).count()).unwrap_or(b',')
 }
 
+/// The header of a table, and the rows below it.
+pub(crate) fn open(text: &str) -> Result<(Header, Rows<'_>), Fault> {
+    let mut table = rows(text);
+    for record in table.by_ref() {
+        let record = record.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
+        if !record.get(0).unwrap_or_default().starts_with(COMMENT) {
+            return Ok((Header::new(record)?, table));
+        }
+    }
+    Err(Fault::of_file(FileProblem::NoValues))
+}
+
 /// The rows of a table, the header first, but for comments above it.
-pub(crate) fn rows(text: &str) -> Rows<'_> {
+fn rows(text: &str) -> Rows<'_> {
     let reader = csv::ReaderBuilder::new()
         .delimiter(separator(text))
         .has_headers(false)
@@ -342,7 +313,7 @@ pub(crate) fn between_tabs(line: usize, content: &str) -> csv::StringRecord {
     record
 }
 
-type Rows<'a> = csv::StringRecordsIntoIter<&'a [u8]>;
+pub(crate) type Rows<'a> = csv::StringRecordsIntoIter<&'a [u8]>;
 
 /// How comments above a table begin.
 const COMMENT: char = '#';
@@ -357,17 +328,6 @@ impl Header {
             return Err(row.fault(0, FileProblem::TooManyColumns));
         }
         Ok(Self(row))
-    }
-
-    /// The first row of a table that is no comment.
-    pub(crate) fn of(table: &mut Rows<'_>) -> Result<Self, Fault> {
-        for record in table {
-            let record = record.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
-            if !record.get(0).unwrap_or_default().starts_with(COMMENT) {
-                return Self::new(record);
-            }
-        }
-        Err(Fault::of_file(FileProblem::NoValues))
     }
 
     /// All columns, each with its name.
@@ -389,7 +349,7 @@ impl Header {
     }
 
     /// What a row has in the column of this name. An empty field says nothing.
-    fn word(&self, row: &Row, name: &str) -> Result<Option<Name>, Fault> {
+    pub(crate) fn word(&self, row: &Row, name: &str) -> Result<Option<Name>, Fault> {
         let column = self.optional(name)?.filter(|column| !row.field(*column).is_empty());
         column.map(|column| row.name(column)).transpose()
     }

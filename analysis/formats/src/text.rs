@@ -1,6 +1,6 @@
 //! Bytes as text, unpacked no further than a file may be large, and text as lines with their numbers.
 
-use crate::{problem::Fault, problem::FileProblem};
+use crate::{Fault, FileProblem};
 use flate2::read::MultiGzDecoder;
 use std::{borrow::Cow, io::Read};
 
@@ -53,9 +53,7 @@ pub(crate) fn unpacked(bytes: &[u8], most: usize) -> Result<Cow<'_, [u8]>, Fault
     }
     let mut unpacked = Vec::new();
     let read = MultiGzDecoder::new(bytes).take(most as u64 + 1).read_to_end(&mut unpacked);
-    if read.is_err() {
-        return Err(Fault::of_file(FileProblem::DamagedGzip));
-    }
+    read.map_err(|_| Fault::of_file(FileProblem::DamagedGzip))?;
     if unpacked.len() > most {
         return Err(Fault::of_file(FileProblem::TooManyBytes));
     }

@@ -4,10 +4,9 @@
 //! its settings, and one or more tables, whose values are all of one run. A row that does not fit its header is a result that
 //! cannot be read, and so is the first one behind a header that is not known.
 
-use crate::series::{SeriesName, SeriesUnit};
 use crate::{
-    bounds::MAX_COLUMNS, collection::Collection, decimal, format::Format, imported::MissingKind, name::Name,
-    problem::Fault, problem::FileProblem, text::lines,
+    Collection, Fault, FileProblem, Format, MissingKind, Name, SeriesName, SeriesUnit, bounds::MAX_COLUMNS,
+    decimal, text::lines,
 };
 use std::collections::BTreeMap;
 
@@ -147,7 +146,7 @@ impl Process {
         } else if line.starts_with(SUMMARY) {
             self.header = None;
         } else if line.ends_with(WRONG) {
-            self.miss(MissingKind::Failed, line, collection)?;
+            collection.miss_series(&self.last, MissingKind::Failed, Some(Name::beginning(line)))?;
         } else if self.layout.begins_row(line) {
             self.read_row(line, collection)?;
         } else if let Some(header) = self.layout.header(line) {
@@ -181,7 +180,7 @@ impl Process {
             // One report is enough of a table that cannot be read.
             self.header = Some(header).filter(|header| !header.is_empty());
             let kind = if is_readable { MissingKind::Failed } else { MissingKind::Unreadable };
-            return self.miss(kind, line, collection);
+            return collection.miss_series(&self.last, kind, Some(Name::beginning(line)));
         }
         for (at, (column, meaning)) in header.iter().enumerate() {
             let Some((metric, unit)) = metric(meaning) else { continue };
@@ -193,15 +192,9 @@ impl Process {
             if header[..at].iter().any(|(before, _)| before == column) {
                 series.labels.insert(Name::of("place"), Name::of("in-place"));
             }
-            let (unit, shift) = SeriesUnit::of_word(&Name::of(unit));
-            collection.push_text(&series, &unit, self.run, fields[at], shift)?;
+            let series = series.in_unit(SeriesUnit::of_word(&Name::of(unit)));
+            collection.push_text(&series, self.run, fields[at])?;
         }
         Ok(())
-    }
-
-    /// Reports that the last row is no result.
-    fn miss(&self, kind: MissingKind, line: &str, collection: &mut Collection) -> Result<(), FileProblem> {
-        let benchmark = Name::beginning(&self.last.labelled_benchmark());
-        collection.miss(benchmark, kind, Some(Name::beginning(line)))
     }
 }

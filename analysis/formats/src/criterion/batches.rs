@@ -10,7 +10,7 @@
 //! backwards (the order of Thue and Morse), which makes the sums of iterations equal and those of their squares nearly so. Every group
 //! has batches of the whole run, so what drifts in it is in all values. With too few batches they are paired, small with large.
 
-use crate::problem::FileProblem;
+use crate::FileProblem;
 
 /// Fewer groups of four than this, and pairs are made instead: an interval of a median at 95 % takes six values.
 const FEWEST_GROUPS: usize = 6;

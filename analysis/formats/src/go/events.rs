@@ -3,19 +3,15 @@
 //! ends with an event of its own: a file without it was cut off, and is refused.
 
 use super::{GoUnits, collect};
-use crate::json::{Json, Misfit, parse};
-use crate::{collection::Collection, problem::Fault, problem::FileProblem, text::lines};
+use crate::{Collection, Fault, FileProblem, json::Json, json::Misfit, json::read_lines};
 use std::collections::BTreeMap;
 
 /// Lines that are put together from pieces hold no more than this: a benchmark's line is some hundred bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-pub(crate) fn read_events(text: &str, units: GoUnits) -> Result<Collection, Fault> {
+pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
     let mut packages = Packages::default();
-    for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
-        let event = parse(content, line)?;
-        packages.take(&event, line).map_err(|misfit| event.locate(misfit, Some(line)))?;
-    }
+    read_lines(text, |line, event| packages.take(event, line))?;
     if let Some(open) = packages.all.iter().find(|package| !package.is_ended) {
         let line = open.printed.last().map_or(1, |(line, _)| *line);
         return Err(Fault::at(line, 1, FileProblem::Truncated { expected: "the event that ends a package" }));
@@ -42,7 +38,7 @@ struct Package {
 }
 
 impl Packages {
-    fn take<'j, 'a>(&mut self, event: &'j Json<'a>, line: usize) -> Result<(), Misfit<'j, 'a>> {
+    fn take(&mut self, event: &Json<'_>, line: usize) -> Result<(), Misfit> {
         let name = event.get("Package").map(Json::text).transpose()?.unwrap_or_default();
         let next = self.all.len();
         let at = *self.places.entry(name.to_owned()).or_insert(next);
@@ -50,18 +46,16 @@ impl Packages {
             self.all.push(Package::default());
         }
         match event.field("Action")?.text()? {
-            "output" => self.all[at].print(event.field("Output")?, line),
-            "pass" | "fail" | "skip" if event.get("Test").is_none() => {
-                self.all[at].is_ended = true;
-                Ok(())
-            }
-            _ => Ok(()),
+            "output" => self.all[at].print(event.field("Output")?, line)?,
+            "pass" | "fail" | "skip" if event.get("Test").is_none() => self.all[at].is_ended = true,
+            _ => {}
         }
+        Ok(())
     }
 }
 
 impl Package {
-    fn print<'j, 'a>(&mut self, output: &'j Json<'a>, line: usize) -> Result<(), Misfit<'j, 'a>> {
+    fn print(&mut self, output: &Json<'_>, line: usize) -> Result<(), Misfit> {
         for piece in output.text()?.split_inclusive('\n') {
             let ended = piece.strip_suffix('\n');
             let text = ended.unwrap_or(piece);

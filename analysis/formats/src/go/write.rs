@@ -1,7 +1,7 @@
 //! Series as Go benchmark text.
 
-use super::{DIMENSIONS, MEMORY_UNIT, PREFIX, RATE_UNIT, VERSION, WALL_UNIT, key_and_value, measured_in};
-use crate::{name::Name, series::Series, series::SeriesName, series::SeriesUnit, series::WALL};
+use super::{DIMENSIONS, PREFIX, UNITS, VERSION, key_and_value, measured_in};
+use crate::{Name, Series, SeriesName, SeriesUnit};
 use std::{collections::BTreeMap, collections::BTreeSet, fmt::Write};
 
 /// Series that Go benchmark text cannot hold.
@@ -88,8 +88,7 @@ pub fn write_go(series: &[Series]) -> Result<String, WriteGoError> {
 /// Changes the standing configuration into the one that is wanted.
 fn configure<'s>(text: &mut String, standing: &mut Labels<'s>, wanted: &Labels<'s>) {
     for key in standing.keys().filter(|key| !wanted.contains_key(*key)) {
-        text.push_str(key);
-        text.push_str(":\n");
+        text.extend([key, ":\n"]);
     }
     for (key, value) in wanted.iter().filter(|(key, value)| standing.get(*key) != Some(value)) {
         text.extend([key, ": ", value, "\n"]);
@@ -134,10 +133,8 @@ fn blocks(series: &[Series]) -> Result<Vec<Block<'_>>, WriteGoError> {
 /// A benchmark's name as Go's testing package would write it.
 fn written_name(name: &str) -> String {
     let mut written = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c.is_whitespace() {
-            written.push('_');
-        } else if c.is_control() {
+    for c in name.replace(char::is_whitespace, "_").chars() {
+        if c.is_control() {
             written.extend(c.escape_default());
         } else {
             written.push(c);
@@ -149,27 +146,18 @@ fn written_name(name: &str) -> String {
 /// The Go unit that is read back as the metric in its unit.
 fn unit_of(series: &Series) -> Result<String, WriteGoError> {
     let metric = series.name.metric.as_str();
-    let word = match (metric, &series.unit) {
-        (WALL, SeriesUnit::Seconds) => WALL_UNIT.to_owned(),
-        (MEMORY_UNIT, SeriesUnit::Bytes) => MEMORY_UNIT.to_owned(),
-        (RATE_UNIT, SeriesUnit::BytesPerSecond) => RATE_UNIT.to_owned(),
-        (metric, SeriesUnit::Bare) => metric.to_owned(),
-        (metric, SeriesUnit::Named(unit)) if metric == unit.as_str() => metric.to_owned(),
-        (metric, SeriesUnit::Named(unit)) => format!("{metric}-{}", unit.as_str()),
-        (metric, unit @ (SeriesUnit::Seconds | SeriesUnit::Bytes | SeriesUnit::BytesPerSecond)) => {
-            let ending = DIMENSIONS.iter().find(|(_, dimension)| dimension == unit);
-            format!("{metric}{}", ending.map_or("", |(ending, _)| ending))
-        }
+    let own = UNITS.iter().find(|(_, own, unit)| *own == metric && *unit == series.unit);
+    let dimension = DIMENSIONS.iter().find(|(_, unit)| *unit == series.unit);
+    let word = match (&series.unit, own, dimension) {
+        (_, Some((word, ..)), _) => (*word).to_owned(),
+        (_, None, Some((ending, _))) => format!("{metric}{ending}"),
+        (SeriesUnit::Named(unit), ..) if metric != unit.as_str() => format!("{metric}-{}", unit.as_str()),
+        _ => metric.to_owned(),
     };
     let is_one_word = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c.is_control());
     let read = measured_in(&word);
-    let is_read_back = match &series.unit {
-        SeriesUnit::Named(_) => read.2 == 0,
-        unit @ (SeriesUnit::Seconds | SeriesUnit::Bytes | SeriesUnit::BytesPerSecond | SeriesUnit::Bare) => {
-            read == (metric.to_owned(), unit.clone(), 0)
-        }
-    };
-    if is_one_word && is_read_back {
+    let is_named = matches!(series.unit, SeriesUnit::Named(_));
+    if is_one_word && read.2 == 0 && (is_named || read.0 == metric && read.1 == series.unit) {
         Ok(word)
     } else {
         Err(WriteGoError::Metric { series: Box::new(series.name.clone()) })

@@ -1,10 +1,8 @@
 //! What Google Benchmark prints: a table of fixed columns, each line `name time unit cpu unit iterations counters…`.
 
-use super::{CPU_TIME, aggregates, shift_of};
-use crate::imported::{ImportCode, MissingKind};
-use crate::series::{SeriesName, SeriesUnit};
+use super::{CPU_TIME, aggregates, refuse_aggregates, shift_of};
 use crate::text::{column, fields, lines};
-use crate::{collection::Collection, decimal, name::Name, problem::Fault, problem::FileProblem};
+use crate::{Collection, Fault, ImportCode, MissingKind, Name, SeriesName, SeriesUnit, WALL, decimal};
 
 /// What stands in the place of the numbers of a benchmark without a result.
 const FAILED: &str = "ERROR OCCURRED: ";
@@ -13,15 +11,11 @@ const SKIPPED: &str = "SKIPPED: ";
 const TIME_WIDTH: usize = 14;
 
 /// Whether a line is the header of the table.
-fn is_header(line: &str) -> bool {
+pub(crate) fn is_header(line: &str) -> bool {
     line.split_whitespace().take(4).eq(["Benchmark", "Time", "CPU", "Iterations"])
 }
 
-pub(crate) fn looks_like_console(text: &str) -> bool {
-    text.lines().any(is_header)
-}
-
-pub(crate) fn read_console(text: &str) -> Result<Collection, Fault> {
+pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let mut width = None;
     let mut table = Vec::new();
@@ -42,13 +36,10 @@ pub(crate) fn read_console(text: &str) -> Result<Collection, Fault> {
     let aggregates = aggregates(&names);
     for (line, content, (name, rest)) in &table {
         if !aggregates.contains(name) {
-            repetition(Line { number: *line, content }, name, rest, &mut collection)?;
+            repetition(*line, content, rest, &mut collection)?;
         }
     }
-    if collection.has_no_values() && !aggregates.is_empty() {
-        let what = "aggregates without their repetitions";
-        return Err(Fault::of_file(FileProblem::SummaryOnly { what }));
-    }
+    refuse_aggregates(&aggregates, &collection)?;
     collection.warn(ImportCode::Rounded).map_err(Fault::of_file)?;
     Ok(collection)
 }
@@ -78,36 +69,24 @@ fn name_of_split_result(line: &str) -> Option<&str> {
     words.get(times.checked_sub(1)?).copied()
 }
 
-/// A line of the file, for the place of what is wrong with it.
-#[derive(Clone, Copy)]
-struct Line<'t> {
-    number: usize,
-    content: &'t str,
-}
-
-impl Line<'_> {
-    fn fault(&self, offset: usize, problem: impl Into<FileProblem>) -> Fault {
-        Fault::at(self.number, column(self.content, offset), problem)
-    }
-}
-
-fn repetition(line: Line<'_>, name: &str, rest: &str, collection: &mut Collection) -> Result<(), Fault> {
-    let benchmark = Name::new(name).map_err(|problem| line.fault(0, problem))?;
+fn repetition(line: usize, content: &str, rest: &str, collection: &mut Collection) -> Result<(), Fault> {
+    let begin = content.len() - rest.len();
+    let benchmark = Name::new(content[..begin].trim_end()).map_err(|problem| Fault::at(line, 1, problem))?;
     for (marker, kind) in [(FAILED, MissingKind::Failed), (SKIPPED, MissingKind::Skipped)] {
         if let Some(message) = rest.trim_start().strip_prefix(marker) {
             let message = Some(Name::beginning(message.trim_matches('\'')));
-            return collection.miss(benchmark, kind, message).map_err(|problem| line.fault(0, problem));
+            return collection.miss(benchmark, kind, message).map_err(|problem| Fault::at(line, 1, problem));
         }
     }
-    let begin = line.content.len() - rest.len();
     let mut fields = fields(rest);
-    let name = SeriesName::wall(benchmark);
-    for series in [name.clone(), name.with_metric(Name::of(CPU_TIME))] {
-        let [(at, text), (at_unit, unit)] = [(); 2].map(|()| fields.next().unwrap_or((rest.len(), "")));
-        let [at, at_unit] = [at, at_unit].map(|at| begin + at);
-        let shift = shift_of(unit).map_err(|problem| line.fault(at_unit, problem))?;
-        let pushed = collection.push_text(&series, &SeriesUnit::Seconds, 0, text, shift);
-        pushed.map_err(|problem| line.fault(at, problem))?;
+    for metric in [WALL, CPU_TIME] {
+        let (at, text) = fields.next().unwrap_or((rest.len(), ""));
+        let (at_unit, unit) = fields.next().unwrap_or((rest.len(), ""));
+        let shift = shift_of(unit);
+        let shift = shift.map_err(|problem| Fault::at(line, column(content, begin + at_unit), problem))?;
+        let series = SeriesName::new(benchmark.clone(), Name::of(metric));
+        let pushed = collection.push_text(&series.in_unit((SeriesUnit::Seconds, shift)), 0, text);
+        pushed.map_err(|problem| Fault::at(line, column(content, begin + at), problem))?;
     }
     Ok(())
 }

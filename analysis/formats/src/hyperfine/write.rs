@@ -1,11 +1,9 @@
 //! Series as hyperfine's two JSON formats.
 
 use super::{COMMAND, EXIT_CODE, METRICS, VERSION};
-use crate::name::Name;
-use crate::series::{MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL};
-use serde::Serialize;
+use crate::{MAX_RSS, Name, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Series that hyperfine's format cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,61 +65,58 @@ fn outcomes(series: &[Series]) -> Written<Vec<Outcome<'_>>> {
     let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
     let mut outcomes: Vec<Outcome<'_>> = Vec::new();
     for one in series {
-        let boxed = || Box::new(one.name.clone());
-        let values = one
-            .runs
-            .one_value_each()
-            .ok_or_else(|| WriteHyperfineError::SeveralValuesInARun { series: boxed() })?;
-        let reserved = |label: &Name| label.as_str() == VERSION;
-        if one.name.labels.keys().any(reserved) {
-            return Err(WriteHyperfineError::NoPlace { series: boxed() });
-        }
         let name = &one.name;
+        let Some(values) = one.runs.one_value_each() else {
+            return Err(WriteHyperfineError::SeveralValuesInARun { series: Box::new(name.clone()) });
+        };
+        if name.labels.keys().any(|label| label.as_str() == VERSION) {
+            return Err(no_place(one));
+        }
         let key = (&name.benchmark, name.version.as_ref(), &name.labels);
         let place = *places.entry(key).or_insert(outcomes.len());
         if place == outcomes.len() {
             outcomes.push(Outcome { name, metrics: BTreeMap::new() });
         }
         if outcomes[place].metrics.insert(name.metric.as_str(), (one, values)).is_some() {
-            return Err(WriteHyperfineError::Repeated { series: boxed() });
+            return Err(WriteHyperfineError::Repeated { series: Box::new(name.clone()) });
         }
     }
     for outcome in &outcomes {
-        let lengths: Vec<usize> = outcome.metrics.values().map(|(_, values)| values.len()).collect();
-        if lengths.windows(2).any(|pair| pair[0] != pair[1]) {
-            return Err(WriteHyperfineError::UnevenRuns { benchmark: outcome.name.benchmark.clone() });
+        let lengths: BTreeSet<usize> = outcome.metrics.values().map(|(_, values)| values.len()).collect();
+        if lengths.len() > 1 {
+            return Err(uneven_runs(outcome));
         }
     }
     Ok(outcomes)
 }
 
-/// The summary of a metric, as hyperfine computes it.
-#[derive(Serialize)]
-struct Summary {
-    mean: f64,
-    /// Of the values' n − 1; a single value has none.
-    stddev: Option<f64>,
-    median: f64,
-    min: f64,
-    max: f64,
+fn no_place(series: &Series) -> WriteHyperfineError {
+    WriteHyperfineError::NoPlace { series: Box::new(series.name.clone()) }
 }
 
-impl Summary {
-    fn of(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let mean = values.iter().map(|value| value / n).sum::<f64>();
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        Self {
-            mean,
-            stddev: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
-            median: low / 2.0 + high / 2.0,
-            min: sorted[0],
-            max: sorted[sorted.len() - 1],
-        }
-    }
+fn uneven_runs(outcome: &Outcome<'_>) -> WriteHyperfineError {
+    WriteHyperfineError::UnevenRuns { benchmark: outcome.name.benchmark.clone() }
+}
+
+/// Adds the summary of a metric, as hyperfine computes it.
+fn add_summary(object: &mut Value, values: &[f64]) {
+    let n = values.len() as f64;
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    // Of the values' n − 1; a single value has none.
+    let stddev = if values.len() > 1 { Some((squares / (n - 1.0)).sqrt()) } else { None };
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    object["mean"] = json!(mean);
+    object["stddev"] = json!(stddev);
+    object["median"] = json!(sorted[(sorted.len() - 1) / 2] / 2.0 + sorted[sorted.len() / 2] / 2.0);
+    object["min"] = json!(sorted[0]);
+    object["max"] = json!(sorted[sorted.len() - 1]);
+}
+
+fn mean(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    values.iter().map(|value| value / n).sum()
 }
 
 /// Series as hyperfine's first format.
@@ -146,46 +141,39 @@ pub fn write_hyperfine_1_with(
 ) -> Written<String> {
     let mut results = Vec::new();
     for outcome in outcomes(series)? {
-        let theirs = result_1(&outcome)?;
-        let mut result = outcome.metrics.get(WALL).map_or_else(Map::new, |(_, values)| more(values));
-        result.extend(theirs);
-        results.push(Value::Object(result));
+        let (_, times) = outcome.metrics.get(WALL).ok_or_else(|| uneven_runs(&outcome))?;
+        let mut result = Value::Object(more(times));
+        add_outcome(&mut result, &outcome)?;
+        results.push(result);
     }
     Ok(format!("{:#}\n", json!({ "results": results })))
 }
 
-fn result_1(outcome: &Outcome<'_>) -> Written<Map<String, Value>> {
-    let name = outcome.name;
-    let mut fields = Map::new();
-    fields.insert("command".to_owned(), json!(name.benchmark.as_str()));
-    if !outcome.metrics.contains_key(WALL) {
-        return Err(WriteHyperfineError::UnevenRuns { benchmark: name.benchmark.clone() });
-    }
+/// Adds hyperfine's keys to a result of its first format.
+fn add_outcome(result: &mut Value, outcome: &Outcome<'_>) -> Written<()> {
+    result["command"] = json!(outcome.name.benchmark.as_str());
     for (metric, (series, values)) in &outcome.metrics {
-        let boxed = || Box::new(series.name.clone());
         match (*metric, &series.unit) {
             (WALL, SeriesUnit::Seconds) => {
-                if let Value::Object(summary) = json!(Summary::of(values)) {
-                    fields.extend(summary);
-                }
-                fields.insert("times".to_owned(), json!(values));
+                add_summary(result, values);
+                result["times"] = json!(values);
             }
-            (USER | SYSTEM, SeriesUnit::Seconds) => {
-                fields.insert((*metric).to_owned(), json!(Summary::of(values).mean));
-            }
+            (USER | SYSTEM, SeriesUnit::Seconds) => result[*metric] = json!(mean(values)),
             (MAX_RSS, SeriesUnit::Bytes) => {
-                let whole: Option<Vec<u64>> = values.iter().map(|value| whole(*value)).collect();
-                let whole = whole.ok_or_else(|| WriteHyperfineError::NotWholeBytes { series: boxed() })?;
-                fields.insert("memory_usage_byte".to_owned(), json!(whole));
+                let Some(whole) = values.iter().map(|value| whole(*value)).collect::<Option<Vec<u64>>>()
+                else {
+                    return Err(WriteHyperfineError::NotWholeBytes { series: Box::new(series.name.clone()) });
+                };
+                result["memory_usage_byte"] = json!(whole);
             }
-            _ => return Err(WriteHyperfineError::NoPlace { series: boxed() }),
+            _ => return Err(no_place(series)),
         }
     }
-    let parameters: BTreeMap<&str, &str> = parameters(name).collect();
+    let parameters: BTreeMap<&str, &str> = parameters(outcome.name).collect();
     if !parameters.is_empty() {
-        fields.insert("parameters".to_owned(), json!(parameters));
+        result["parameters"] = json!(parameters);
     }
-    Ok(fields)
+    Ok(())
 }
 
 /// The value as a whole number, if it is one that a 64-bit float holds exactly.
@@ -215,15 +203,15 @@ pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> Wr
         primary.get_or_insert(if outcome.metrics.contains_key(WALL) { WALL } else { first });
         results.push(result_2(&outcome)?);
     }
-    let mut metadata = Map::new();
-    metadata.insert("hyperfine_version".to_owned(), json!(header.writer));
+    let mut metadata = json!({ "hyperfine_version": header.writer, "platform": {} });
     if let Some(start_time) = header.start_time {
-        metadata.insert("start_time".to_owned(), json!(start_time));
+        metadata["start_time"] = json!(start_time);
     }
-    let platform = [("os", header.operating_system), ("architecture", header.architecture)];
-    let platform: BTreeMap<_, _> =
-        platform.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-    metadata.insert("platform".to_owned(), json!(platform));
+    for (key, fact) in [("os", header.operating_system), ("architecture", header.architecture)] {
+        if let Some(fact) = fact {
+            metadata["platform"][key] = json!(fact);
+        }
+    }
     let document = json!({
         "schema_version": 2,
         "metadata": metadata,
@@ -234,46 +222,42 @@ pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> Wr
 }
 
 fn result_2(outcome: &Outcome<'_>) -> Written<Value> {
-    let name = outcome.name;
-    let mut measurements: Vec<Map<String, Value>> = Vec::new();
-    let mut summaries = Map::new();
+    let mut measurements: Vec<Value> = Vec::new();
+    let mut summaries = json!({});
     for (metric, (series, values)) in &outcome.metrics {
         let unit = unit_word(series)?;
+        // A metric of ours that bears hyperfine's word for another would be read as that.
+        let is_theirs = METRICS.iter().any(|(theirs, _)| theirs == metric);
         let metric = their_word(metric);
-        if metric == EXIT_CODE || their_word(series.name.metric.as_str()) != metric || is_theirs(series) {
-            return Err(WriteHyperfineError::NoPlace { series: Box::new(series.name.clone()) });
+        if metric == EXIT_CODE || is_theirs {
+            return Err(no_place(series));
         }
-        let with_unit = |mut fields: Map<String, Value>| {
-            fields.extend(unit.map(|unit| ("unit".to_owned(), json!(unit))));
-            Value::Object(fields)
-        };
-        measurements.resize_with(values.len(), Map::new);
+        measurements.resize(values.len(), json!({}));
         for (measurement, value) in measurements.iter_mut().zip(*values) {
-            let fields = Map::from_iter([("value".to_owned(), json!(value))]);
-            measurement.insert(metric.to_owned(), with_unit(fields));
+            measurement[metric] = with_unit(json!({ "value": value }), unit);
         }
-        let mut summary = Map::from_iter([("count".to_owned(), json!(values.len()))]);
-        if let Value::Object(fields) = json!(Summary::of(values)) {
-            summary.extend(fields);
+        let mut summary = json!({ "count": values.len() });
+        add_summary(&mut summary, values);
+        summaries[metric] = with_unit(summary, unit);
+    }
+    let benchmark = outcome.name.benchmark.as_str();
+    let mut result = json!({ "command": benchmark, "measurements": measurements, "summary": summaries });
+    for (key, value) in parameters(outcome.name) {
+        if key == COMMAND {
+            result["command"] = json!(value);
+            result["name"] = json!(benchmark);
+        } else {
+            result["parameters"][key] = json!({ "value": value });
         }
-        summaries.insert(metric.to_owned(), with_unit(summary));
     }
-    let is_command = |(key, _): &(&str, &str)| *key == COMMAND;
-    let command = parameters(name).find(is_command).map(|(_, command)| command);
-    let others = parameters(name).filter(|parameter| !is_command(parameter));
-    let parameters: Map<String, Value> =
-        others.map(|(key, value)| (key.to_owned(), json!({ "value": value }))).collect();
-    let mut fields = Map::new();
-    fields.insert("command".to_owned(), json!(command.unwrap_or(name.benchmark.as_str())));
-    if command.is_some() {
-        fields.insert("name".to_owned(), json!(name.benchmark.as_str()));
+    Ok(result)
+}
+
+fn with_unit(mut measured: Value, unit: Option<&str>) -> Value {
+    if let Some(unit) = unit {
+        measured["unit"] = json!(unit);
     }
-    fields.insert("measurements".to_owned(), json!(measurements));
-    if !parameters.is_empty() {
-        fields.insert("parameters".to_owned(), Value::Object(parameters));
-    }
-    fields.insert("summary".to_owned(), Value::Object(summaries));
-    Ok(Value::Object(fields))
+    measured
 }
 
 /// hyperfine's word for a metric.
@@ -281,21 +265,15 @@ fn their_word(metric: &str) -> &str {
     METRICS.iter().find(|(_, ours)| *ours == metric).map_or(metric, |(theirs, _)| theirs)
 }
 
-/// Whether a series of ours bears hyperfine's word for another metric of ours, and would be read as that.
-fn is_theirs(series: &Series) -> bool {
-    METRICS.iter().any(|(theirs, _)| *theirs == series.name.metric.as_str())
-}
-
 /// The unit's word, unless it would be read as another unit.
 fn unit_word(series: &Series) -> Written<Option<&str>> {
-    match &series.unit {
-        SeriesUnit::Seconds => Ok(Some("second")),
-        SeriesUnit::Bytes => Ok(Some("byte")),
-        SeriesUnit::BytesPerSecond => Ok(Some("byte/second")),
-        SeriesUnit::Bare => Ok(None),
-        SeriesUnit::Named(word) if SeriesUnit::of_word(word) == (series.unit.clone(), 0) => {
-            Ok(Some(word.as_str()))
-        }
-        SeriesUnit::Named(_) => Err(WriteHyperfineError::NoPlace { series: Box::new(series.name.clone()) }),
-    }
+    let word = match &series.unit {
+        SeriesUnit::Seconds => "second",
+        SeriesUnit::Bytes => "byte",
+        SeriesUnit::BytesPerSecond => "byte/second",
+        SeriesUnit::Bare => return Ok(None),
+        SeriesUnit::Named(word) if SeriesUnit::of_word(word).0 == series.unit => word.as_str(),
+        SeriesUnit::Named(_) => return Err(no_place(series)),
+    };
+    Ok(Some(word))
 }

@@ -1,20 +1,18 @@
 //! From text to values.
 
 use super::Json;
-use crate::{bounds::MAX_JSON_NODES, bounds::MAX_NESTING, name::Name, problem::Fault, problem::FileProblem};
+use crate::{Fault, FileProblem, Name, bounds::MAX_JSON_NODES, bounds::MAX_NESTING};
 use std::borrow::Cow;
 
 /// The one value of a text; `first_line` is where the text begins in its file.
 pub(crate) fn parse(text: &str, first_line: usize) -> Result<Json<'_>, Fault> {
     let mut parser = Parser { text, at: 0, nodes: 0 };
-    let outcome = parser.value(0).and_then(|value| {
-        parser.skip_blanks();
-        match parser.peek() {
-            None => Ok(value),
-            Some(found) => Err(FileProblem::Unexpected { expected: "the end of the text", found }),
-        }
-    });
-    outcome.map_err(|problem| parser.fault(first_line, problem))
+    let value = parser.value(0).map_err(|problem| parser.fault(first_line, problem))?;
+    parser.skip_blanks();
+    if parser.peek().is_some() {
+        return Err(parser.fault(first_line, parser.unexpected("the end of the text")));
+    }
+    Ok(value)
 }
 
 /// All values of a text in which one follows the other, as lines of JSON do, each with the offset where it begins.
@@ -87,7 +85,10 @@ impl<'a> Parser<'a> {
         }
         match self.peek() {
             Some('{') => self.object(depth),
-            Some('[') => self.list(depth),
+            Some('[') => {
+                let elements = self.elements(']', "`,` or `]`", |parser| parser.value(depth + 1))?;
+                Ok(Json::List(elements))
+            }
             Some('"') => self.string().map(Json::Text),
             Some('-' | '0'..='9') => self.number(),
             Some('a'..='z' | 'A'..='Z') => self.word(),
@@ -96,55 +97,43 @@ impl<'a> Parser<'a> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Json<'a>, FileProblem> {
-        self.at += 1;
-        let mut members = Vec::new();
-        self.skip_blanks();
-        if self.took('}') {
-            return Ok(Json::Object(members));
-        }
-        loop {
-            self.skip_blanks();
-            if self.peek() != Some('"') {
-                return Err(self.unexpected("a key in quotes"));
-            }
-            let key = self.string()?;
-            self.skip_blanks();
-            if !self.took(':') {
-                return Err(self.unexpected("`:`"));
-            }
-            members.push((key, self.value(depth + 1)?));
-            self.skip_blanks();
-            if self.took('}') {
-                break;
-            }
-            if !self.took(',') {
-                return Err(self.unexpected("`,` or `}`"));
-            }
-        }
+        let members = self.elements('}', "`,` or `}`", |parser| parser.member(depth))?;
         unique_keys(&members)?;
-        members.shrink_to_fit();
         Ok(Json::Object(members))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Json<'a>, FileProblem> {
-        self.at += 1;
-        let mut values = Vec::new();
+    fn member(&mut self, depth: usize) -> Result<(Cow<'a, str>, Json<'a>), FileProblem> {
         self.skip_blanks();
-        if self.took(']') {
-            return Ok(Json::List(values));
+        if self.peek() != Some('"') {
+            return Err(self.unexpected("a key in quotes"));
         }
-        loop {
-            values.push(self.value(depth + 1)?);
+        let key = self.string()?;
+        self.skip_blanks();
+        if !self.took(':') {
+            return Err(self.unexpected("`:`"));
+        }
+        Ok((key, self.value(depth + 1)?))
+    }
+
+    /// The elements between a bracket and the one that closes it, with commas between them.
+    fn elements<T>(
+        &mut self,
+        close: char,
+        separators: &'static str,
+        element: impl Fn(&mut Self) -> Result<T, FileProblem>,
+    ) -> Result<Vec<T>, FileProblem> {
+        self.at += 1;
+        let mut elements = Vec::new();
+        self.skip_blanks();
+        while !self.took(close) {
+            if !elements.is_empty() && !self.took(',') {
+                return Err(self.unexpected(separators));
+            }
+            elements.push(element(self)?);
             self.skip_blanks();
-            if self.took(']') {
-                break;
-            }
-            if !self.took(',') {
-                return Err(self.unexpected("`,` or `]`"));
-            }
         }
-        values.shrink_to_fit();
-        Ok(Json::List(values))
+        elements.shrink_to_fit();
+        Ok(elements)
     }
 
     fn word(&mut self) -> Result<Json<'a>, FileProblem> {
@@ -165,16 +154,10 @@ impl<'a> Parser<'a> {
         let start = self.at;
         self.took('-');
         if self.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
-            let word = self.word()?;
-            return match word {
-                Json::NotFinite(_) => Ok(Json::NotFinite(&self.text[start..self.at])),
-                Json::Null
-                | Json::Bool(_)
-                | Json::Number(_)
-                | Json::Text(_)
-                | Json::List(_)
-                | Json::Object(_) => Err(FileProblem::Unexpected { expected: "a digit", found: '-' }),
+            let Json::NotFinite(_) = self.word()? else {
+                return Err(FileProblem::Unexpected { expected: "a digit", found: '-' });
             };
+            return Ok(Json::NotFinite(&self.text[start..self.at]));
         }
         let leading_zero = self.rest().starts_with('0');
         let whole = self.digits()?;
@@ -231,20 +214,17 @@ impl<'a> Parser<'a> {
 
     /// The character behind a backslash.
     fn escaped(&mut self) -> Result<char, FileProblem> {
-        const EXPECTED: &str = "an escaped character";
-        let c = self.peek().ok_or(FileProblem::Truncated { expected: EXPECTED })?;
-        let plain = match c {
-            '"' | '\\' | '/' => c,
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'u' => {
-                self.at += 1;
-                return self.code_point();
-            }
-            found => return Err(FileProblem::Unexpected { expected: EXPECTED, found }),
+        if self.took('u') {
+            return self.code_point();
+        }
+        let plain = match self.peek() {
+            Some(c @ ('"' | '\\' | '/')) => c,
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            _ => return Err(self.unexpected("an escaped character")),
         };
         self.at += 1;
         Ok(plain)
@@ -252,18 +232,17 @@ impl<'a> Parser<'a> {
 
     /// The character of `\u` and four digits, or of two such halves.
     fn code_point(&mut self) -> Result<char, FileProblem> {
-        const EXPECTED: &str = "the code of a character";
-        let first = self.four_digits()?;
-        if (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u") {
+        const EXPECTED: FileProblem = FileProblem::Expected { expected: "the code of a character" };
+        let mut code = self.four_digits()?;
+        if (0xd800..0xdc00).contains(&code) && self.rest().starts_with("\\u") {
             self.at += 2;
             let second = self.four_digits()?;
             if !(0xdc00..0xe000).contains(&second) {
-                return Err(FileProblem::Expected { expected: EXPECTED });
+                return Err(EXPECTED);
             }
-            let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            return char::from_u32(code).ok_or(FileProblem::Expected { expected: EXPECTED });
+            code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
         }
-        char::from_u32(first).ok_or(FileProblem::Expected { expected: EXPECTED })
+        char::from_u32(code).ok_or(EXPECTED)
     }
 
     fn four_digits(&mut self) -> Result<u32, FileProblem> {

@@ -1,59 +1,60 @@
 //! The layouts, one for each format.
 
 use super::Layout;
-use crate::series::WALL;
+use crate::{Format, WALL};
 
 /// Declares layouts by what they have besides the usual.
 macro_rules! layouts {
-    ($($(#[$about:meta])* $layout:ident { $($field:ident: $value:expr),+ })+) => {
-        $(
-            $(#[$about])*
-            pub(crate) static $layout: Layout = Layout {
+    ($($format:ident { $($field:ident: $value:expr),+ })+) => {
+        pub(super) static LAYOUTS: &[Layout] = &[$(
+            Layout {
+                format: Format::$format,
                 $($field: $value,)+
                 ..Layout {
+                    format: Format::$format,
                     results: "", only_with: "", benchmark: "@name", version: "", labels: &[], settings: &[], sound: &[], divisor: "",
                     measures: &[], iterations: "", zero_is_none: false, summaries: "", tool_version: "", machine: [""; 5],
                 }
-            };
-        )+
+            },
+        )+];
     };
 }
 
 layouts! {
-    /// An epoch's time is for one iteration, which does `batch` operations. Counters that the machine does not have are 0.
-    NANOBENCH {
+    // An epoch's time is for one iteration, which does `batch` operations. Counters that the machine does not have are 0.
+    Nanobench {
         results: "results/*", labels: &["@title"], divisor: "batch", zero_is_none: true,
         measures: &[
             (WALL, "s", "measurements/*/elapsed"), ("instructions", "", "measurements/*/instructions"),
             ("cpucycles", "", "measurements/*/cpucycles"), ("branchmisses", "", "measurements/*/branchmisses")
         ]
     }
-    /// The samples are always empty.
-    VITEST {
+    // The samples are always empty.
+    Vitest {
         results: "files/*/groups/*/benchmarks/*", labels: &["group @fullName"], measures: &[(WALL, "ms", "mean")]
     }
-    GITHUB_BENCHMARK_HISTORY {
+    GithubBenchmarkHistory {
         results: "entries/*/+/benches/*", version: "@commit/id", settings: &["suite #1"], measures: &[("value", "@unit", "value")]
     }
-    GITHUB_BENCHMARK { measures: &[("value", "@unit", "value")] }
-    PYTEST_BENCHMARK {
+    GithubBenchmark { measures: &[("value", "@unit", "value")] }
+    PytestBenchmark {
         results: "benchmarks/*", benchmark: "@fullname|name", measures: &[(WALL, "s", "stats/data/*")],
         summaries: "no round of a test", tool_version: "version",
         machine: ["machine_info/node", "machine_info/system", "machine_info/machine", "machine_info/cpu/brand_raw", "machine_info/cpu/count"]
     }
-    /// A time is the mean of the evaluations of a sample. What was saved stands as pairs of a type and its fields, in groups by any keys.
-    BENCHMARK_TOOLS {
+    // A time is the mean of the evaluations of a sample. What was saved stands as pairs of a type and its fields, in groups by any keys.
+    BenchmarkTools {
         results: "**", only_with: "times", benchmark: "#*", summaries: "no trial, but estimates or parameters",
         measures: &[(WALL, "ns", "times/*"), ("memory", "B", "memory"), ("allocs", "", "allocs")], tool_version: "BenchmarkTools"
     }
-    BENCHER { results: "*/*", benchmark: "#0", measures: &[("#1", "#1", "value")] }
-    /// A direction without requests has zeros.
-    FIO {
+    Bencher { results: "*/*", benchmark: "#0", measures: &[("#1", "#1", "value")] }
+    // A direction without requests has zeros.
+    Fio {
         results: "jobs/*/read|write|trim", benchmark: "@jobname", labels: &["io #1"], sound: &[("error", "0", "")], zero_is_none: true,
         measures: &[("latency", "ns", "lat_ns/mean"), ("iops", "IO/s", "iops"), ("bandwidth", "B/s", "bw_bytes")],
         tool_version: "fio version"
     }
-    LLAMA_BENCH {
+    LlamaBench {
         benchmark: "llama-bench", version: "@build_commit", labels: &["@n_prompt", "@n_gen", "@n_depth"],
         settings: &[
             "@model_type", "@model_filename", "@backends", "@n_batch", "@n_ubatch", "@n_threads", "@type_k", "@type_v",
@@ -62,8 +63,8 @@ layouts! {
         measures: &[(WALL, "ns", "samples_ns/*"), ("tokens_per_second", "tokens/s", "samples_ts/*")],
         machine: ["", "", "", "cpu_info", ""]
     }
-    /// All its commands: latency, throughput, serve. Without streaming the times to and between tokens are 0.
-    VLLM {
+    // All its commands: latency, throughput, serve. Without streaming the times to and between tokens are 0.
+    Vllm {
         benchmark: "vllm", zero_is_none: true, iterations: "latencies/*",
         settings: &["@model_id", "@backend", "@num_prompts", "@request_rate", "@max_concurrency"],
         measures: &[
@@ -74,13 +75,13 @@ layouts! {
             ("mean_tpot", "ms", "mean_tpot_ms"), ("mean_itl", "ms", "mean_itl_ms"), ("mean_e2el", "ms", "mean_e2el_ms")
         ]
     }
-    AIPERF {
+    Aiperf {
         results: "*", only_with: "avg", benchmark: "aiperf", sound: &[("was_cancelled", "false", ""), ("is_complete", "true", "incomplete_reason")],
         measures: &[("#0", "@unit", "avg")], tool_version: "aiperf_version"
     }
-    /// A state's name has its device and its axes. Isolated measurements and those of the CPU alone never stand together. The samples are
-    /// in binary files beside this one.
-    NVBENCH {
+    // A state's name has its device and its axes. Isolated measurements and those of the CPU alone never stand together. The samples are
+    // in binary files beside this one.
+    NvBench {
         results: "benchmarks/*/states/*", benchmark: "@@name", labels: &["state @name"], sound: &[("is_skipped", "false", "skip_reason")],
         measures: &[
             (WALL, "s", "summaries/tag=nv.cold.time.gpu.mean/data/*/value"),
@@ -94,15 +95,15 @@ layouts! {
         ],
         tool_version: "meta/version/nvbench/string"
     }
-    /// Which repetitions are warm-ups is not in the file.
-    RENAISSANCE {
+    // Which repetitions are warm-ups is not in the file.
+    Renaissance {
         results: "data/*", benchmark: "#1", sound: &[("termination", "normal", "")],
         measures: &[(WALL, "ns", "results/*/duration_ns")], tool_version: "suite/version",
         machine: ["", "environment/os/name", "environment/os/arch", "", "environment/os/available_processors"]
     }
-    /// Problems are called by their numbers, as evaluations call them.
-    KERNEL_BENCH_BASELINE { results: "*/*", benchmark: "#1_", settings: &["level #0"], measures: &[(WALL, "ms", "mean")] }
-    KERNEL_BENCH_EVALUATION {
+    // Problems are called by their numbers, as evaluations call them.
+    KernelBenchBaseline { results: "*/*", benchmark: "#1_", settings: &["level #0"], measures: &[(WALL, "ms", "mean")] }
+    KernelBenchEvaluation {
         results: "*/*", benchmark: "#0", settings: &["@sample_id"], sound: &[("compiled", "true", "metadata/compilation_error_name"), ("correctness", "true", "metadata/correctness_issue|runtime_error_name")],
         measures: &[(WALL, "ms", "runtime_stats/mean")]
     }
