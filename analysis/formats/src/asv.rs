@@ -63,7 +63,11 @@ impl<'j, 'a> Row<'j, 'a> {
     fn collect(&self, benchmark: &Name, commit: &Name, collection: &mut Collection) -> Result<(), Misfit> {
         let misfit = |problem| self.row.misfit(problem);
         if self.cell("result").is_none() {
-            return collection.miss(benchmark.clone(), MissingKind::Failed, None).map_err(misfit);
+            for labels in self.combinations()? {
+                let name = SeriesName { labels, ..SeriesName::wall(benchmark.clone()) };
+                collection.miss_series(&name, MissingKind::Failed, None).map_err(misfit)?;
+            }
+            return Ok(());
         }
         let method = benchmark.as_str().rsplit('.').next().unwrap_or_default();
         let samples = self.cell("samples").filter(|_| TIMES.iter().any(|times| method.starts_with(times)));

@@ -19,6 +19,7 @@ pub(crate) struct Collection {
     growing: Vec<Growing>,
     values: usize,
     not_finite: BTreeMap<SeriesName, u64>,
+    failed_runs: BTreeMap<SeriesName, u64>,
     pub(crate) tool_version: Option<Name>,
     pub(crate) machine: MachineFacts,
     failures: Vec<MissingResult>,
@@ -63,16 +64,21 @@ impl Collection {
         match decimal::read(text, series.shift) {
             Ok(value) => self.push(series, run, value),
             Err(NumberProblem::NotFinite) => self.leave_out(&series.name),
+            Err(NumberProblem::NotANumber) if decimal::stands_for_none(text) => self.leave_out(&series.name),
+            Err(NumberProblem::NotANumber) if decimal::stands_for_failure(text) => {
+                self.fail_run(&series.name)
+            }
             Err(problem) => Err(FileProblem::Number { text: Name::beginning(text), problem }),
         }
     }
 
     /// The same of a JSON number.
     pub(crate) fn push_json(&mut self, series: &Measurand, run: u64, value: &Json<'_>) -> Result<(), Misfit> {
-        let pushed = if value.is_not_finite() {
-            self.leave_out(&series.name)
-        } else {
-            self.push(series, run, value.number(series.shift)?)
+        let pushed = match value {
+            _ if value.is_not_finite() => self.leave_out(&series.name),
+            Json::Text(text) if decimal::stands_for_none(text) => self.leave_out(&series.name),
+            Json::Text(text) if decimal::stands_for_failure(text) => self.fail_run(&series.name),
+            _ => self.push(series, run, value.number(series.shift)?),
         };
         pushed.map_err(|problem| value.misfit(problem))
     }
@@ -94,6 +100,15 @@ impl Collection {
         self.places.insert(series.name.clone(), place);
         self.growing.push(Growing { measurand: series.clone(), values: Vec::new() });
         Ok(place)
+    }
+
+    /// Counts a run whose value says that it failed.
+    fn fail_run(&mut self, name: &SeriesName) -> Result<(), FileProblem> {
+        if self.failed_runs.len() == MAX_SERIES && !self.failed_runs.contains_key(name) {
+            return Err(FileProblem::TooManySeries);
+        }
+        *self.failed_runs.entry(name.clone()).or_insert(0) += 1;
+        Ok(())
     }
 
     /// Counts a value that is NaN or infinite, which no series holds.
@@ -174,6 +189,11 @@ impl Collection {
         for (series, count) in std::mem::take(&mut self.not_finite) {
             let subject = Some(Name::shown(&series));
             self.warn(ImportWarning { code: ImportCode::NotFinite, subject, count })?;
+        }
+        for (series, failed) in std::mem::take(&mut self.failed_runs) {
+            let values = self.places.get(&series).map_or(0, |place| self.growing[*place].values.len());
+            let kind = MissingKind::FailedRuns { failed, runs: failed + values as u64 };
+            self.miss_series(&series, kind, None)?;
         }
         if self.growing.is_empty() && self.failures.is_empty() {
             return Err(FileProblem::NoValues);

@@ -19,6 +19,9 @@ pub enum NumberProblem {
     /// Not zero, but nearer to it than a 64-bit float can be.
     #[error("is not zero, but smaller than a 64-bit float holds")]
     TooSmall,
+    /// A comma where other numbers have a point, or the other way round.
+    #[error("has another decimal mark than the numbers before it")]
+    OtherMark,
     /// More than [`MAX_NUMBER_CHARS`] characters.
     #[error("is longer than {MAX_NUMBER_CHARS} characters")]
     TooLong,
@@ -28,11 +31,25 @@ impl NumberProblem {
     pub(crate) const fn hint(self) -> &'static str {
         match self {
             Self::NotANumber => "numbers are decimal with a point, without thousands separators and units",
+            Self::OtherMark => "write all numbers with one decimal mark, and nothing between thousands",
             Self::NotFinite => "leave out the runs that have no value, and say so where you publish",
             Self::TooLarge | Self::TooSmall => "give the values in another unit",
             Self::TooLong => "write numbers with 17 digits at most, which is all that a 64-bit float holds",
         }
     }
+}
+
+/// Whether a text stands for a number that is not there.
+pub(crate) fn stands_for_none(text: &str) -> bool {
+    const WORDS: [&str; 7] = ["", "-", "n/a", "na", "null", "none", "nan"];
+    WORDS.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
+}
+
+/// Whether a text stands for a run that failed.
+pub(crate) fn stands_for_failure(text: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["fail", "failed", "error", "crash", "crashed", "timeout", "timed out", "killed", "oom"];
+    WORDS.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// The float nearest to `text` × 10^`shift`.

@@ -37,6 +37,10 @@ impl DetectError {
 /// # Errors
 /// Contents that look like none of the formats, or like several.
 pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        // UTF-16, which the reader refuses with what to do: programs of Windows write tables and numbers so.
+        return Ok(Format::Csv);
+    }
     let looked_at = text::beginning(bytes, LOOKED_AT_BYTES);
     let text = String::from_utf8_lossy(&looked_at);
     let text = text::without_colors(&text);

@@ -33,6 +33,9 @@ pub enum GoUnits {
 
 const PREFIX: &str = "Benchmark";
 const VERSION: &str = "version";
+const PACKAGE: &str = "pkg";
+/// What programs and go test print before a colon, which is no key.
+const TALK: [&str; 9] = ["panic", "fatal", "error", "warning", "info", "debug", "note", "exit", "goroutine"];
 
 /// Go's own units, and the metrics that they measure in base units.
 const UNITS: [(&str, &str, SeriesUnit); 3] = [
@@ -82,6 +85,12 @@ struct Reader<'t> {
     /// A benchmark that has begun: what it printed stands between its name and its result.
     begun: Option<(usize, &'t str)>,
     missing: Vec<(usize, SeriesName, MissingKind)>,
+    /// The packages that failed as a whole.
+    packages: Vec<(usize, Name)>,
+    /// How many of the missing are of packages that have ended.
+    placed: usize,
+    /// Whether the package has results.
+    has_results: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -90,6 +99,11 @@ impl<'t> Reader<'t> {
             self.end_begun();
             self.result(line, content)?;
             self.measured.extend(content.split_whitespace().next());
+        } else if content.contains("panic: ") {
+            let begun = self.begun.take().map(|(_, name)| name);
+            if let Some(name) = begun.or(beginning(content)) {
+                self.miss(line, &name[PREFIX.len()..], MissingKind::Failed);
+            }
         } else if let Some(name) = beginning(content) {
             self.end_begun();
             self.begun = Some((line, name));
@@ -108,6 +122,7 @@ impl<'t> Reader<'t> {
         } else if ends_process(content) {
             self.end_begun();
             self.run += 1;
+            self.end_package(line, content);
         } else if let Some((benchmark, kind)) = failure(content) {
             self.begun = None;
             self.miss(line, benchmark, kind);
@@ -122,6 +137,24 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// Places what is missing in the package that a line `ok NAME …` or `FAIL NAME …` ends: go test names a package before its first
+    /// result only. One that failed without a result has failed as a whole, as where it did not build.
+    fn end_package(&mut self, line: usize, content: &str) {
+        let mut words = content.split_whitespace();
+        let verdict = words.next();
+        let Some(package) = words.next() else { return };
+        let package = Name::beginning(package);
+        for (_, name, _) in &mut self.missing[self.placed..] {
+            name.labels.insert(Name::of(PACKAGE), package.clone());
+        }
+        if verdict == Some("FAIL") && !self.has_results {
+            let whole = Name::beginning(&format!("{PACKAGE} {package}"));
+            self.packages.push((line, whole));
+        }
+        self.placed = self.missing.len();
+        self.has_results = false;
+    }
+
     fn miss(&mut self, line: usize, benchmark: &str, kind: MissingKind) {
         self.missing.push((line, self.configuration.name(Name::beginning(benchmark)), kind));
     }
@@ -132,11 +165,16 @@ impl<'t> Reader<'t> {
         let suffixes: BTreeSet<&str> = self.measured.iter().map(|name| processors(name)).collect();
         let suffix = suffixes.first().filter(|_| suffixes.len() == 1).copied().unwrap_or_default();
         for (line, mut name, kind) in self.missing {
-            if kind == MissingKind::Failed || kind == MissingKind::Skipped {
+            let is_bare = processors(name.benchmark.as_str()).is_empty();
+            if is_bare && matches!(kind, MissingKind::Failed | MissingKind::Skipped) {
                 name.benchmark = Name::beginning(&format!("{}{suffix}", name.benchmark.as_str()));
             }
             let message = Some(Name::beginning(&format!("line {line}")));
             let missed = self.collection.miss_series(&name, kind, message);
+            missed.map_err(|problem| Fault::at(line, 1, problem))?;
+        }
+        for (line, package) in self.packages {
+            let missed = self.collection.miss(package, MissingKind::Failed, None);
             missed.map_err(|problem| Fault::at(line, 1, problem))?;
         }
         Ok(self.collection)
@@ -239,7 +277,8 @@ impl Configuration {
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let begins_low = key.chars().next().is_some_and(char::is_lowercase);
-    let is_key = begins_low && !key.chars().any(|c| c.is_whitespace() || c.is_uppercase());
+    let is_key =
+        begins_low && !TALK.contains(&key) && !key.chars().any(|c| c.is_whitespace() || c.is_uppercase());
     let separated = value.is_empty() || value.starts_with([' ', '\t']);
     if is_key && separated { Some((key, value.trim_start_matches([' ', '\t']))) } else { None }
 }
@@ -273,6 +312,7 @@ impl Reader<'_> {
         let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
         let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
         let name = self.configuration.name(benchmark);
+        self.has_results = true;
         let _iterations = fields.next();
         let mut measurements = 0;
         while let Some((offset, text)) = fields.next() {

@@ -101,6 +101,9 @@ pub enum FileProblem {
     /// A table in which more than one column has numbers only.
     #[error("{first} and {second} can both be the values")]
     SeveralColumns { first: Name, second: Name },
+    /// A column of words that nothing uses, in a table whose benchmarks have no names.
+    #[error("no column is the benchmark, and the words of {column} may name benchmarks")]
+    UnusedColumn { column: Name },
     /// A row with more or fewer fields than the header.
     #[error("the row has {fields} fields, the header has {header}")]
     RowLength { fields: usize, header: usize },
@@ -146,6 +149,9 @@ impl FileProblem {
                 "name the columns: --column for the values, --benchmark-column, --version-column, --run-column"
             }
             Self::SeveralColumns { .. } => "name the column of the values with --column NAME",
+            Self::UnusedColumn { .. } => {
+                "--benchmark-column takes it for the benchmark, and --ignore leaves it out, each with its name"
+            }
             Self::SecondNumber => "for tables, write a header and name the columns",
             Self::NotUtf8 => "save the file as UTF-8",
             Self::Number { problem, .. } => problem.hint(),

@@ -201,12 +201,31 @@ impl SeriesUnit {
     }
 }
 
-/// Whether a word has a time in its denominator, as `MB/s`, `ops/ms` and `items_per_second`.
-fn is_rate(word: &str) -> bool {
+/// Whether a word is a rate: it has a time in its denominator, as `MB/s`, `ops/ms` and `items_per_second`, or is known for one.
+pub(crate) fn is_rate(word: &str) -> bool {
     const TIMES: [&str; 16] = [
         "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "μs", "usec", "ns", "nsec", "min",
         "minute", "hour",
     ];
+    const RATES: [&str; 14] = [
+        "bandwidth",
+        "bps",
+        "flops",
+        "fps",
+        "gbps",
+        "gflops",
+        "iops",
+        "kbps",
+        "mbps",
+        "mflops",
+        "qps",
+        "rps",
+        "tflops",
+        "throughput",
+    ];
+    if RATES.iter().any(|rate| word.eq_ignore_ascii_case(rate)) {
+        return true;
+    }
     let (_, of_word) = word.rsplit_once("per_").or_else(|| word.rsplit_once("per ")).unwrap_or_default();
     word.split('/').skip(1).any(|divisor| TIMES.contains(&divisor.trim())) || TIMES.contains(&of_word.trim())
 }

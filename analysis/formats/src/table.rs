@@ -7,7 +7,7 @@
 use crate::{
     BLOCK, Collection, Columns, Fault, FileProblem, ImportCode, ImportWarning, Measurand, Name,
     NumberProblem, Options, SeriesName, SeriesUnit, WALL, bounds::MAX_COLUMNS, decimal, json, json::Json,
-    json::Misfit, options::VALUE, saved::take_nature, saved::take_remark,
+    json::Misfit, options::VALUE, saved, saved::take_nature, saved::take_remark, series::is_rate,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,14 +35,19 @@ fn measurand<E>(
 /// What stands before the unit in the names of columns of elapsed time.
 const WALL_COLUMNS: [&str; 6] = ["", "time", "wall", "elapsed", "runtime", "duration"];
 
-/// The unit of times or bytes that ends the name of a column, as in `seconds`, `time_ms` and `wall [ns]`, and what is before it.
+/// The unit that ends the name of a column, as in `seconds`, `time_ms`, `wall [ns]` and `bandwidth (MB/s)`, and what is before it.
 pub(crate) fn unit_in(column: &str) -> Option<(&str, Name)> {
     const BETWEEN: [char; 6] = ['_', ' ', '(', ')', '[', ']'];
     let column = column.trim_end_matches(BETWEEN);
     let word = column.rsplit(BETWEEN).next()?;
     let unit = Name::new(word).ok()?;
-    let is_known = matches!(SeriesUnit::of_word(&unit).0, SeriesUnit::Seconds | SeriesUnit::Bytes);
-    is_known.then(|| (column[..column.len() - word.len()].trim_end_matches(BETWEEN), unit))
+    let is_amount = matches!(SeriesUnit::of_word(&unit).0, SeriesUnit::Seconds | SeriesUnit::Bytes);
+    // The second of `items_per_second` is no unit of its values.
+    if is_rate(word) || is_amount && !is_rate(column) {
+        Some((column[..column.len() - word.len()].trim_end_matches(BETWEEN), unit))
+    } else {
+        None
+    }
 }
 
 /// Which column says what runs have in common: the words of each column in each cell (benchmark, version and metric).
@@ -159,6 +164,12 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     connected.tell(&mut collection)?;
     let (header, table) = open(text)?;
     let values = value_columns(text, &header, columns)?;
+    let mut words = ColumnWords::default();
+    for row in open(text)?.1 {
+        let row = header.row(row)?;
+        header.names().for_each(|(at, name)| words.see(name, row.field(at)));
+    }
+    words.check(options).map_err(|problem| header.0.fault(0, problem))?;
     // Between fields that commas separate, numbers have points.
     let mut mark = if separator(text) == b',' { Some('.') } else { None };
     for (index, row) in table.enumerate() {
@@ -174,7 +185,7 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
             let series = measurand(header.0.field(*column), options, word, fault)?;
             take_nature(told, &series.name, &mut collection);
             let number = with_point(row.field(*column), &mut mark);
-            let pushed = collection.push_text(&series, run, &number);
+            let pushed = number.and_then(|number| collection.push_text(&series, run, &number));
             pushed.map_err(|problem| row.fault(*column, problem))?;
         }
     }
@@ -203,17 +214,62 @@ fn value_columns(text: &str, header: &Header, columns: &Columns<'_>) -> Result<V
     }
 }
 
+/// Whether a field may stand in a column of values: a number, or a word for one that is not there.
 pub(crate) fn looks_like_number(field: &str) -> bool {
     decimal::read(&field.replacen(',', ".", 1), 0) != Err(NumberProblem::NotANumber)
+        || decimal::stands_for_none(field)
+        || decimal::stands_for_failure(field)
 }
 
-/// The number with a decimal point. One with another mark than those before is given a comma, which no number has: one of the
-/// two separates thousands.
-fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Cow<'r, str> {
-    match number.chars().find(|c| matches!(c, '.' | ',')) {
-        Some(found) if *mark.get_or_insert(found) != found => number.replace(found, ",").into(),
-        Some(',') => number.replace(',', ".").into(),
-        Some(_) | None => number.into(),
+/// The number with a decimal point. One with another mark than those before is refused: one of the two separates thousands.
+fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Result<Cow<'r, str>, FileProblem> {
+    let Some(found) = number.chars().find(|c| matches!(c, '.' | ',')) else { return Ok(number.into()) };
+    if decimal::read(&number.replacen(',', ".", 1), 0).is_err() {
+        return Ok(number.into());
+    }
+    if *mark.get_or_insert(found) != found {
+        let text = Name::beginning(number);
+        return Err(FileProblem::Number { text, problem: NumberProblem::OtherMark });
+    }
+    Ok(if found == ',' { number.replace(',', ".").into() } else { number.into() })
+}
+
+/// The columns of a table, each with up to two of its words. Where none names the benchmark, one of words may: runs of several
+/// benchmarks would be taken for those of one.
+#[derive(Default)]
+struct ColumnWords(BTreeMap<String, BTreeSet<String>>);
+
+impl ColumnWords {
+    fn see(&mut self, column: &str, word: &str) {
+        if !self.0.contains_key(column) {
+            self.0.insert(column.to_owned(), BTreeSet::new());
+        }
+        // Numbers may be other metrics, and what begins as one a date.
+        let is_word = word.starts_with(|first: char| !first.is_ascii_digit()) && !looks_like_number(word);
+        if let Some(words) = self.0.get_mut(column).filter(|words| is_word && words.len() < 2) {
+            words.insert(word.to_owned());
+        }
+    }
+
+    /// Refuses a column that was named and is not there, and one that may name benchmarks.
+    fn check(&self, options: &Options<'_>) -> Result<(), FileProblem> {
+        let columns = &options.columns;
+        let usual = Columns::default();
+        let asked = [columns.benchmark, columns.version, columns.run];
+        for (asked, usual) in asked.into_iter().zip([usual.benchmark, usual.version, usual.run]) {
+            if asked != usual && !self.0.contains_key(asked) {
+                return Err(FileProblem::NoColumn { column: Name::beginning(asked) });
+            }
+        }
+        let used = [&columns.values[..], &options.ignored_labels[..], &saved::COLUMNS].concat();
+        let is_unused = |name: &str| !columns.names(name) && !used.contains(&name);
+        let of_words = self.0.iter().find(|(name, words)| words.len() > 1 && is_unused(name));
+        match of_words {
+            Some((name, _)) if !self.0.contains_key(columns.benchmark) => {
+                Err(FileProblem::UnusedColumn { column: Name::beginning(name) })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -221,6 +277,12 @@ pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection
     let mut collection = Collection::default();
     let mut connected = connected_in_lines(text, &options.columns)?;
     connected.tell(&mut collection)?;
+    let mut words = ColumnWords::default();
+    json::read_lines(text, |_, object| {
+        object.members().for_each(|(name, value)| words.see(name, value.text().unwrap_or_default()));
+        Ok(())
+    })?;
+    words.check(options).map_err(Fault::of_file)?;
     json::read_lines(text, |line, object| read_line(object, line, options, &mut connected, &mut collection))?;
     connected.keep_blocks(&mut collection);
     Ok(collection)
@@ -261,9 +323,9 @@ fn read_line(
     };
     let run = connected.number(run, line);
     for column in &columns.values {
-        let value = object
-            .get(column)
-            .ok_or_else(|| object.misfit(FileProblem::NoColumn { column: Name::beginning(column) }))?;
+        let found = object.members().find(|(field, _)| field == column);
+        let no_column = || object.misfit(FileProblem::NoColumn { column: Name::beginning(column) });
+        let (_, value) = found.ok_or_else(no_column)?;
         let word = |field: &str| object.optional_word(field);
         let series = measurand(column, options, word, |problem| object.misfit(problem))?;
         take_nature(|field| told(object, field), &series.name, collection);
@@ -300,7 +362,7 @@ fn rows(text: &str) -> Rows<'_> {
         .flexible(true)
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    reader.into_records()
+    Rows { records: reader.into_records(), text }
 }
 
 /// The fields of a line between tabs, in which quotes mean nothing.
@@ -313,7 +375,31 @@ pub(crate) fn between_tabs(line: usize, content: &str) -> csv::StringRecord {
     record
 }
 
-pub(crate) type Rows<'a> = csv::StringRecordsIntoIter<&'a [u8]>;
+/// The rows of a table, each with the number of its line.
+pub(crate) struct Rows<'a> {
+    records: csv::StringRecordsIntoIter<&'a [u8]>,
+    text: &'a str,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = csv::Result<csv::StringRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut record = self.records.next()?;
+        if let Ok(record) = &mut record
+            && let Some(mut position) = record.position().cloned()
+        {
+            // Its position is that of the blank lines before it.
+            let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+            let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+            let blank = rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\r'));
+            let lines = blank.filter(|byte| **byte == b'\n').count() as u64;
+            position.set_line(position.line() + lines);
+            record.set_position(Some(position));
+        }
+        Some(record)
+    }
+}
 
 /// How comments above a table begin.
 const COMMENT: char = '#';

@@ -199,7 +199,7 @@ fn tables_of_spreadsheets_are_read() {
         "version,run,seconds\na,1,0.25\na,2,0.5\n",
         "# machine 1\n# \"note, x\n\nversion;run;time_s\na;1;0,25\na;2;0,5\n",
         "version\trun\twall [ms]\na\t1\t250\na\t2\t5,0e2\n",
-        "host;name;time (ms)\nn1;\"x; y\";250,0\nn2;y;500\n",
+        "host;benchmark;time (ms)\nn1;\"x; y\";250,0\nn2;\"x; y\";500\n",
     ] {
         assert_eq!(detect(text.as_bytes()), Ok(Format::Csv), "{text}");
         assert_eq!(values(text, Format::Csv), [[0.25], [0.5]], "{text}");
@@ -215,7 +215,7 @@ fn tables_of_spreadsheets_are_read() {
 fn runs_that_something_connects_are_one() {
     let of = |text: &str, format| {
         let columns = Columns { units: UNITS, ..Columns::default() };
-        let options = Options { columns, ..Options::default() };
+        let options = Options { columns, ignored_labels: vec!["note"], ..Options::default() };
         let it = read(text.as_bytes(), format, &options).unwrap();
         let told: Vec<String> = it.warnings.iter().map(ToString::to_string).collect();
         let runs = it.series.iter().map(|one| one.runs.iter().map(<[f64]>::to_vec).collect()).collect();
@@ -302,8 +302,8 @@ fn tables_are_refused_where_they_do_not_fit() {
             line(1, 1),
             FileProblem::SeveralColumns { first: name("time"), second: name("size") },
         ),
-        ("benchmark,value\na,\"1,5\"\n", line(2, 2), number("1,5", NumberProblem::NotANumber)),
-        ("benchmark;value\na;999,5\na;1.234\n", line(3, 2), number("1,234", NumberProblem::NotANumber)),
+        ("benchmark,value\na,\"1,5\"\n", line(2, 2), number("1,5", NumberProblem::OtherMark)),
+        ("benchmark;value\na;999,5\na;1.234\n", line(3, 2), number("1.234", NumberProblem::OtherMark)),
         ("benchmark;value\na;1.234,5\n", line(2, 2), number("1.234,5", NumberProblem::NotANumber)),
         ("value,value\n1,2\n", line(1, 1), no_column),
         ("benchmark,value\na,1\na\n", line(3, 1), FileProblem::RowLength { fields: 1, header: 2 }),
@@ -526,4 +526,85 @@ fn direction_is_the_files_or_the_units() {
     assert_eq!(better(go, Format::Go), [lower, higher, higher, higher, lower, None]);
     let csv = "metric,unit,value,better\nwall,ms,1,\nbandwidth,GiB/s,1,\nitems_per_second,,1,\nscore,,1,higher\nscore2,,1,\n";
     assert_eq!(better(csv, Format::Csv), [lower, higher, higher, higher, None]);
+}
+
+#[test]
+fn words_that_may_be_benchmarks_and_columns_that_are_not_there_are_refused() {
+    let read_with = |text: &str, format, columns: Columns<'_>, ignored: &[&str]| {
+        let options = Options { columns, ignored_labels: ignored.to_vec(), ..Options::default() };
+        read(text.as_bytes(), format, &options).map_err(|error| error.problem)
+    };
+    let csv = "name,seconds\nfast,1\nslow,100\n";
+    let lines = "{\"name\": \"fast\", \"value\": 1}\n{\"name\": \"slow\", \"value\": 100}\n";
+    for (text, format) in [(csv, Format::Csv), (lines, Format::JsonLines)] {
+        let unused = FileProblem::UnusedColumn { column: name("name") };
+        assert_eq!(read_with(text, format, Columns::default(), &[]).unwrap_err(), unused);
+        let it = read_with(text, format, Columns { benchmark: "name", ..Columns::default() }, &[]).unwrap();
+        assert_eq!(it.series.len(), 2);
+        assert_eq!(read_with(text, format, Columns::default(), &["name"]).unwrap().series.len(), 1);
+        for columns in [
+            Columns { benchmark: "nam", ..Columns::default() },
+            Columns { version: "build", ..Columns::default() },
+            Columns { run: "nope", ..Columns::default() },
+        ] {
+            let problem = read_with(text, format, columns, &["name"]).unwrap_err();
+            assert!(matches!(problem, FileProblem::NoColumn { .. }), "{problem}");
+        }
+    }
+    // Dates and one word all through name no benchmark.
+    let dated = "when,machine,value\n2026-11-01,big,1\n2026-11-02,big,2\n";
+    assert_eq!(values(dated, Format::Csv), [[1.0], [2.0]]);
+}
+
+#[test]
+fn cells_that_stand_for_no_value_and_for_failures_are_told() {
+    let csv = "benchmark,value\n\na,1\na,N/A\na,-\na,\na,timeout\na,FAILED\na,2\n";
+    let json = "{\"benchmark\": \"a\", \"value\": 1}\n{\"benchmark\": \"a\", \"value\": null}\n\
+                {\"benchmark\": \"a\", \"value\": \"timeout\"}\n{\"benchmark\": \"a\", \"value\": 2}\n";
+    for (text, format, absent, failed) in [(csv, Format::Csv, 3, 2), (json, Format::JsonLines, 1, 1)] {
+        assert_eq!(values(text, format), [[1.0], [2.0]], "{format}");
+        let it = read(text.as_bytes(), format, &Options::default()).unwrap();
+        assert_eq!((it.warnings[0].code, it.warnings[0].count), (ImportCode::NotFinite, absent), "{format}");
+        let kind = MissingKind::FailedRuns { failed, runs: failed + 2 };
+        assert_eq!(missing(text, format), [("a".to_owned(), kind)]);
+    }
+    // The line is that of the value, whatever is blank before it.
+    let error = refusal(b"benchmark,value\na,1\n\n\r\n\na,fast\n", Format::Csv);
+    assert_eq!(error.place, line(6, 2));
+    let utf16 = [b"\xff\xfe".as_slice(), b"1\0\n\0"].concat();
+    assert_eq!(refusal(&utf16, detect(&utf16).unwrap()).problem, FileProblem::NotUtf8);
+}
+
+#[test]
+fn rates_in_the_names_of_columns_are_rates() {
+    let higher = Some(Better::Higher);
+    for (column, unit) in [
+        ("items_per_second", ""),
+        ("ops_per_s", ""),
+        ("GB_per_s", ""),
+        ("qps", "qps"),
+        ("throughput (MB/s)", "MB/s"),
+        ("bandwidth [GB/s]", "GB/s"),
+    ] {
+        let text = format!("benchmark,{column}\na,1\n");
+        let it = read(text.as_bytes(), Format::Csv, &Options::default()).unwrap();
+        assert_eq!((it.series[0].better, it.series[0].unit.to_string().as_str()), (higher, unit), "{column}");
+    }
+}
+
+#[test]
+fn go_failures_are_of_the_package_that_ends() {
+    let failed = |name: &str| (name.to_owned(), MissingKind::Failed);
+    let first =
+        "--- FAIL: BenchmarkD\npkg: q/p\nBenchmarkE-2 1 5 ns/op\nFAIL\nexit status 1\nFAIL\tq/p\t0.1s\n";
+    assert_eq!(missing(first, Format::Go), [failed("D-2, pkg q/p")]);
+    let second = "pkg: q/a\nBenchmarkE-2 1 5 ns/op\nPASS\nok  \tq/a\t1s\n--- FAIL: BenchmarkD\nFAIL\nFAIL\tq/b\t0.1s\n";
+    assert_eq!(missing(second, Format::Go), [failed("D-2, pkg q/b"), failed("pkg q/b")]);
+    let built = "pkg: q/a\nBenchmarkE-2 1 5 ns/op\nPASS\nok  \tq/a\t1s\nFAIL\tq/b [build failed]\n";
+    assert_eq!(missing(built, Format::Go), [failed("pkg q/b")]);
+    let panicked = "pkg: q/a\nBenchmarkE-2 1 5 ns/op\nwarning: slow disk\nBenchmarkC-2 \tpanic: boom\n\
+                    goroutine 1 [running]:\nexit status 2\nFAIL\tq/a\t0.1s\npkg: q/b\nBenchmarkF-2 1 5 ns/op\nPASS\n";
+    assert_eq!(missing(panicked, Format::Go), [failed("C-2, pkg q/a")]);
+    let it = read(panicked.as_bytes(), Format::Go, &Options::default()).unwrap();
+    assert_eq!(it.series[1].name.to_string(), "F-2, pkg q/b (wall)");
 }
