@@ -70,8 +70,8 @@ impl<'j, 'a> Row<'j, 'a> {
             return Ok(());
         }
         let method = benchmark.as_str().rsplit('.').next().unwrap_or_default();
-        let samples = self.cell("samples").filter(|_| TIMES.iter().any(|times| method.starts_with(times)));
-        let Some(samples) = samples else {
+        let is_time = TIMES.iter().any(|times| method.starts_with(times));
+        let Some(samples) = self.cell("samples").filter(|_| is_time) else {
             let warning = ImportWarning::about(ImportCode::SummaryOnly, benchmark);
             return collection.warn(warning).map_err(misfit);
         };

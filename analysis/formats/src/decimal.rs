@@ -80,7 +80,7 @@ fn split(text: &str) -> Option<(&str, i64)> {
         None => (text, 0),
         Some((mantissa, exponent)) => {
             let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            if digits.is_empty() || !are_digits(digits) {
                 return None;
             }
             let far = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
@@ -89,8 +89,13 @@ fn split(text: &str) -> Option<(&str, i64)> {
     };
     let digits = mantissa.strip_prefix(['+', '-']).unwrap_or(mantissa);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let all = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    (whole.len() + part.len() > 0 && all(whole) && all(part)).then_some((mantissa, exponent))
+    let is_mantissa = whole.len() + part.len() > 0 && are_digits(whole) && are_digits(part);
+    is_mantissa.then_some((mantissa, exponent))
+}
+
+/// Whether a text has nothing but digits, or nothing at all.
+pub(crate) fn are_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -123,10 +123,9 @@ fn of_json(text: &str) -> Result<Format, DetectError> {
 
 /// Whether a path is one that a mark means.
 fn is_marked(path: &[&str], mark: &str) -> bool {
-    let marks: Vec<&str> = mark.split('.').collect();
-    let mut steps = marks.iter().zip(path);
-    let are_same = steps.all(|(mark, step)| mark == step || *mark == "*" && *step != ELEMENT);
-    marks.len() == path.len() && are_same
+    let mut steps = mark.split('.').zip(path);
+    let are_same = steps.all(|(mark, step)| mark == *step || mark == "*" && *step != ELEMENT);
+    are_same && mark.split('.').count() == path.len()
 }
 
 /// The step into an element of an array.
@@ -200,7 +199,7 @@ pub(crate) fn find_header(text: &str, headers: &[(&[&str], Format)]) -> Option<F
         let line = line.trim_start_matches('"');
         for (words, format) in headers {
             if line.starts_with(words[0]) {
-                let found: BTreeSet<&str> =
+                let found: Vec<&str> =
                     line.split([' ', ',', ';', '\t', '|', '"']).take(MAX_COLUMNS).collect();
                 if words.iter().all(|word| found.contains(word)) {
                     return Some(*format);

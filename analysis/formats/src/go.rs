@@ -194,7 +194,7 @@ fn beginning(line: &str) -> Option<&str> {
 fn is_end_of_result(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().take(3).collect();
     let [count, value, unit] = words[..] else { return false };
-    count.bytes().all(|byte| byte.is_ascii_digit()) && decimal::read(value, 0).is_ok() && unit.contains('/')
+    decimal::are_digits(count) && decimal::read(value, 0).is_ok() && unit.contains('/')
 }
 
 /// The ending of a name that is the number of processors, as `-8`; empty where there is none.
@@ -244,7 +244,7 @@ impl<'t> Machine<'t> {
 }
 
 /// What holds for the results that follow.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Configuration {
     version: Option<Name>,
     labels: BTreeMap<Name, Name>,
@@ -252,10 +252,8 @@ struct Configuration {
 
 impl Configuration {
     fn name(&self, benchmark: Name) -> SeriesName {
-        let mut name = SeriesName::wall(benchmark);
-        name.version.clone_from(&self.version);
-        name.labels.clone_from(&self.labels);
-        name
+        let Self { version, labels } = self.clone();
+        SeriesName { version, labels, ..SeriesName::wall(benchmark) }
     }
 
     /// An empty value takes the key away.
@@ -301,9 +299,7 @@ pub(crate) fn failure(line: &str) -> Option<(&str, MissingKind)> {
 /// Whether a line is a result: its first word begins with `Benchmark`, its second is a count. Other lines that begin so are
 /// talk ("Benchmarking …") or a name whose result stands elsewhere.
 pub(crate) fn is_result(line: &str) -> bool {
-    let count = line.split_whitespace().nth(1);
-    let has_count = count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
-    line.starts_with(PREFIX) && has_count
+    line.starts_with(PREFIX) && line.split_whitespace().nth(1).is_some_and(decimal::are_digits)
 }
 
 impl Reader<'_> {
@@ -311,8 +307,8 @@ impl Reader<'_> {
         let mut fields = fields(content);
         let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
         let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
-        let name = self.configuration.name(benchmark);
         self.has_results = true;
+        let mut series = self.configuration.name(benchmark).in_unit((SeriesUnit::Bare, 0));
         let _iterations = fields.next();
         let mut measurements = 0;
         while let Some((offset, text)) = fields.next() {
@@ -323,8 +319,8 @@ impl Reader<'_> {
                 GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
             };
             let better = self.directions.get(&metric).copied();
-            let metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
-            let series = name.with_metric(metric).in_unit((unit, shift));
+            series.name.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
+            series = series.name.in_unit((unit, shift));
             self.collection.declare(&series.name, better, None);
             self.collection.push_text(&series, self.run, text).map_err(at)?;
             measurements += 1;

@@ -177,10 +177,9 @@ impl fmt::Display for ImportWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = self.subject.as_ref().map(Name::to_string);
         // A column is named within the text.
-        if let Some(subject) = &subject
-            && self.code != ImportCode::Units
-        {
-            write!(f, "{subject}: ")?;
+        match &subject {
+            Some(subject) if self.code != ImportCode::Units => write!(f, "{subject}: ")?,
+            _ => {}
         }
         let text = self.code.text().replace("{count}", &self.count.to_string());
         f.write_str(&text.replace("{subject}", &subject.unwrap_or_default()))

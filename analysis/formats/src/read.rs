@@ -1,10 +1,9 @@
 //! One way in for all formats; labels that become the version, and labels that are ignored.
 
 use crate::{
-    Collection, Fault, FilePlace, FileProblem, Format, Imported, Name, Options, ReadError, Series,
-    SeriesName, asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, caliper, cargo_bench, criterion, detect, go,
-    google_benchmark, hyperfine, jmh, json::read_document, layout, plain, pyperf, rebench, reframe, table,
-    text, text_table,
+    Collection, Fault, FileProblem, Format, Imported, Name, Options, ReadError, Series, SeriesName, asv,
+    benchmark_dotnet, bounds::MAX_FILE_BYTES, caliper, cargo_bench, criterion, detect, go, google_benchmark,
+    hyperfine, jmh, json::read_document, layout, plain, pyperf, rebench, reframe, table, text, text_table,
 };
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ pub fn read(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Impor
 
 fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collection, Fault> {
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(Fault { place: FilePlace::File, problem: FileProblem::TooManyBytes });
+        return Err(Fault::of_file(FileProblem::TooManyBytes));
     }
     let bytes = text::unpacked(bytes, MAX_FILE_BYTES)?;
     let text = text::without_colors(text::decode(&bytes)?);

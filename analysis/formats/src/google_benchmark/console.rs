@@ -64,7 +64,7 @@ fn name_of_split_result(line: &str) -> Option<&str> {
         let [time, unit, cpu, cpu_unit, iterations] = of else { return false };
         let are_times = [time, cpu].iter().all(|number| decimal::read(number, 0).is_ok())
             && [unit, cpu_unit].iter().all(|unit| !unit.is_empty() && shift_of(unit).is_ok());
-        are_times && iterations.bytes().all(|byte| byte.is_ascii_digit())
+        are_times && decimal::are_digits(iterations)
     })?;
     words.get(times.checked_sub(1)?).copied()
 }
