@@ -232,7 +232,7 @@ fn of_lines(text: &str) -> Result<Format, DetectError> {
     if is_our_table(text) {
         return Ok(Format::Csv);
     }
-    if text.lines().any(|line| go::failure(line).is_some()) {
+    if text.lines().any(|line| go::failure(line).is_some() || line.starts_with("FAIL\t")) {
         Ok(Format::Go)
     } else {
         Err(DetectError::Unknown)

@@ -160,7 +160,9 @@ fn opening(answer: &Answer, subject: Subject<'_>) -> String {
     }
     match answer.better {
         Preference::Higher => unit.push_str(", more is better"),
-        Preference::Lower if subject.is_direction_assumed => unit.push_str(", less is better (assumed)"),
+        Preference::Lower if subject.is_direction_assumed && answer.versions.len() > 1 => {
+            unit.push_str(", less is better (assumed)")
+        }
         Preference::Lower => {}
     }
     let seed = answer.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));

@@ -550,3 +550,41 @@ fn a_suite_of_many_unlike_benchmarks_is_answered_in_a_time_that_grows_with_it() 
         8000
     );
 }
+
+#[test]
+fn packages_and_parameters_that_failed_as_a_whole_are_regressions() {
+    let walls = || values(1.0, 9).into_iter().map(|time| format!("{time} ns/op")).collect::<Vec<_>>();
+    let a = || format!("pkg: q/a\n{}ok \tq/a\t1s\n", go("A", walls()));
+    let b = || format!("pkg: q/b\n{}{}ok \tq/b\t1s\n", go("B", walls()), go("C", walls()));
+    let unbuilt = a() + "FAIL\tq/b [build failed]\n";
+    let panicked =
+        a() + &format!("pkg: q/b\n{}BenchmarkC-2 \tpanic: boom\nFAIL\tq/b\t0.1s\n", go("B", walls()));
+    let none = "FAIL\tq/a [build failed]\nFAIL\tq/b [build failed]\n".to_owned();
+    let columns = ["result", "params", "samples"];
+    let asv = |row: Value| {
+        let results = json!({"time_a": [[1.0], [], [values(1.0, 9)]], "time_b": row});
+        json!({"version": 2, "commit_hash": "c", "requirements": {}, "result_columns": columns, "results": results})
+            .to_string()
+    };
+    let parameters = json!([["1", "2"]]);
+    let directory = files(&[
+        ("good", a() + &b()),
+        ("unbuilt", unbuilt),
+        ("panicked", panicked),
+        ("none", none),
+        ("asv", asv(json!([[1.0, 1.0], parameters, [values(1.0, 9), values(1.0, 9)]]))),
+        ("asv-failed", asv(json!([null, parameters]))),
+    ]);
+    let at = directory.path();
+    for (before, after) in
+        [("good", "unbuilt"), ("good", "panicked"), ("good", "none"), ("asv", "asv-failed")]
+    {
+        let gate = ["compare", before, after, "--fail-on-regression"];
+        let output = speedup(at, &gate);
+        assert_eq!(output.status.code(), Some(1), "{after}: {}", stderr(&output));
+    }
+    // What a program says is no part of a benchmark's name.
+    let talk = format!("pkg: q/a\nwarning: slow disk\n{}ok \tq/a\t1s\n", go("A", walls())) + &b();
+    fs::write(at.join("talk"), talk).expect("a file");
+    assert_eq!(answer(at, &["good", "talk"])["unmatched"], json!([]));
+}
