@@ -91,6 +91,7 @@ struct Reader<'t> {
     placed: usize,
     /// Whether the package has results.
     has_results: bool,
+    has_panicked: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -100,10 +101,15 @@ impl<'t> Reader<'t> {
             self.result(line, content)?;
             self.measured.extend(content.split_whitespace().next());
         } else if content.contains("panic: ") {
+            self.has_panicked = true;
             let begun = self.begun.take().map(|(_, name)| name);
             if let Some(name) = begun.or(beginning(content)) {
                 self.miss(line, &name[PREFIX.len()..], MissingKind::Failed);
             }
+        } else if let Some(benchmark) = benchmark_in_trace(content)
+            && self.has_panicked
+        {
+            self.miss(line, benchmark, MissingKind::Failed);
         } else if let Some(name) = beginning(content) {
             self.end_begun();
             self.begun = Some((line, name));
@@ -147,12 +153,13 @@ impl<'t> Reader<'t> {
         for (_, name, _) in &mut self.missing[self.placed..] {
             name.labels.insert(Name::of(PACKAGE), package.clone());
         }
-        if verdict == Some("FAIL") && !self.has_results {
+        if verdict == Some("FAIL") && (self.has_panicked || !self.has_results) {
             let whole = Name::beginning(&format!("{PACKAGE} {package}"));
             self.packages.push((line, whole));
         }
         self.placed = self.missing.len();
         self.has_results = false;
+        self.has_panicked = false;
     }
 
     fn miss(&mut self, line: usize, benchmark: &str, kind: MissingKind) {
@@ -188,6 +195,12 @@ fn beginning(line: &str) -> Option<&str> {
     let of = name.strip_prefix(PREFIX)?;
     let is_name = !of.contains(char::is_whitespace) && !of.starts_with(char::is_lowercase) && !of.is_empty();
     is_name.then_some(name)
+}
+
+/// The benchmark whose function a line of a stack trace names, as in `q/p.BenchmarkSum(0xc0000aa6c0)`.
+fn benchmark_in_trace(line: &str) -> Option<&str> {
+    let (_, function) = line.strip_suffix(')')?.split_once(".Benchmark")?;
+    function.split(['(', '.']).next()
 }
 
 /// Whether a line is what stands behind the name of a result: a count, a value and its unit.

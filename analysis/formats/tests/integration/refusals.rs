@@ -604,7 +604,10 @@ fn go_failures_are_of_the_package_that_ends() {
     assert_eq!(missing(built, Format::Go), [failed("pkg q/b")]);
     let panicked = "pkg: q/a\nBenchmarkE-2 1 5 ns/op\nwarning: slow disk\nBenchmarkC-2 \tpanic: boom\n\
                     goroutine 1 [running]:\nexit status 2\nFAIL\tq/a\t0.1s\npkg: q/b\nBenchmarkF-2 1 5 ns/op\nPASS\n";
-    assert_eq!(missing(panicked, Format::Go), [failed("C-2, pkg q/a")]);
+    assert_eq!(missing(panicked, Format::Go), [failed("C-2, pkg q/a"), failed("pkg q/a")]);
+    let traced = "pkg: q/a\nBenchmarkE-2 1 5 ns/op\npanic: boom\n\ngoroutine 12 [running]:\n\
+                  q/a.BenchmarkD(0xc0000aa6c0)\n\t/a_test.go:4 +0x67\nexit status 2\nFAIL\tq/a\t0.1s\n";
+    assert_eq!(missing(traced, Format::Go), [failed("D-2, pkg q/a"), failed("pkg q/a")]);
     let it = read(panicked.as_bytes(), Format::Go, &Options::default()).unwrap();
     assert_eq!(it.series[1].name.to_string(), "F-2, pkg q/b (wall)");
 }
