@@ -87,7 +87,7 @@ formats! {
     Hyperfine1 = "hyperfine-1", "hyperfine JSON", RUN, instead: "use --export-json";
     /// `--export-json` of version 2: all metrics of all runs.
     Hyperfine2 = "hyperfine-2", "hyperfine JSON (version 2)", RUN, instead: "use --export-json";
-    /// `--export-csv`: recognised in order to be refused, since it has no values.
+    /// `--export-csv`: recognised and refused, since it has no values.
     HyperfineCsv = "hyperfine-csv", "hyperfine CSV", NOT_TOLD, instead: "use --export-json";
     /// `--benchmark_format=json`: times, CPU times, counters and rates of all repetitions.
     GoogleBenchmark = "google-benchmark", "Google Benchmark JSON", SUMMARY, leaves_out: "aggregates",
@@ -110,7 +110,7 @@ formats! {
     /// `*-report-full.json`; `*-report-brief.json` without launches.
     BenchmarkDotNet = "benchmark-dotnet", "a BenchmarkDotNet report", SUMMARY,
         leaves_out: "what it took for outliers, which a warning counts", instead: "export JSON, with its measurements";
-    /// What it prints or writes as XML: recognised in order to be refused, since it has no values.
+    /// What it prints or writes as XML: recognised and refused, since it has no values.
     Catch2 = "catch2", "Catch2 output", NOT_TOLD,
         instead: "Catch2 writes none: measure the program as a whole, or write each time yourself, one per line";
     /// `-o`: the values of all processes.
@@ -118,7 +118,7 @@ formats! {
     /// A `sample.json`; the directory (`target/criterion`) of them.
     CriterionSample = "criterion-sample", "criterion's sample.json", SUMMARY,
         instead: "take criterion's sample.json, or its whole directory";
-    /// An `estimates.json`: recognised in order to be refused, since it has no values.
+    /// An `estimates.json`: recognised and refused, since it has no values.
     CriterionEstimates = "criterion-estimates", "criterion's estimates.json", NOT_TOLD,
         instead: "take criterion's sample.json, or its whole directory";
     /// A `raw.csv`.

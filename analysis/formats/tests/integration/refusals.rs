@@ -543,7 +543,7 @@ fn words_that_may_be_benchmarks_and_columns_that_are_not_there_are_refused() {
         assert_eq!(it.series.len(), 2);
         assert_eq!(read_with(text, format, Columns::default(), &["name"]).unwrap().series.len(), 1);
         for columns in [
-            Columns { benchmark: "nam", ..Columns::default() },
+            Columns { benchmark: "title", ..Columns::default() },
             Columns { version: "build", ..Columns::default() },
             Columns { run: "nope", ..Columns::default() },
         ] {
