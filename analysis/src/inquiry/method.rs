@@ -177,8 +177,11 @@ impl Method {
         self.asked().effort()
     }
 
-    /// Refuses to be what a gate goes by.
-    pub(crate) fn check_gate(&self) -> Result<(), GateError> {
+    /// Whether gates can go by it.
+    ///
+    /// # Errors
+    /// [`GateError`] for a method that has no verdict or knows no slowdown.
+    pub fn check_gate(&self) -> Result<(), GateError> {
         self.asked().check_gate()
     }
 }

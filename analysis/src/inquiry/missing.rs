@@ -306,10 +306,10 @@ pub(super) fn nothing_compared(mut versions: Vec<Availability<'_>>) -> InquiryEr
     InquiryError::NothingInCommon { examples: examples(&versions) }
 }
 
-/// The first benchmark of the first two versions, whose names may not match.
+/// The first benchmark of the first versions, whose names may not match.
 fn examples(versions: &[Availability<'_>]) -> String {
     let mut examples = Vec::new();
-    for version in versions.iter().take(2) {
+    for version in versions.iter().take(3) {
         let name = &version.suite.version;
         examples.push(match version.suite.benchmarks.first() {
             Some(first) => format!("{name} has {:?}", first.benchmark),

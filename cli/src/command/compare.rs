@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::console::render::table::of_sheet;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::exit::gate::{Gate, GateArguments, conclusions};
+use crate::exit::gate::{Gate, GateArguments, conclusions, no_gate};
 use crate::plan::source::drawn_seed;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
@@ -138,6 +138,9 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         AnswerForm::Usual(SummaryForm::Junit) if !arguments.gate.is_used() => None,
         AnswerForm::Usual(_) | AnswerForm::Html | AnswerForm::Latex => arguments.gate(&method)?,
     };
+    if gate.is_some() {
+        method.check_gate().map_err(no_gate)?;
+    }
     let noise_threshold = noise_of(&arguments.gate, gate, &method)?;
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
     sources.iter().for_each(|source| source.tell_grouping(console));

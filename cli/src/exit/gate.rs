@@ -204,9 +204,12 @@ impl Gate {
 
 /// What gates go by of an answer.
 pub(crate) fn conclusions(answer: &Answer) -> Result<Vec<Conclusion>, Failure> {
-    Conclusion::of_answer(answer).map_err(|error: GateError| {
-        Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
-    })
+    Conclusion::of_answer(answer).map_err(no_gate)
+}
+
+/// The refusal of a method that gives no gate a verdict.
+pub(crate) fn no_gate(error: GateError) -> Failure {
+    Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
 }
 
 /// The exit code by a report of a bisection, in JSON, of which an end could not be run; what else a report says is no failure.

@@ -34,13 +34,13 @@ pub(crate) struct Versions {
 /// Why files have no versions.
 #[derive(Debug, PartialEq, Error)]
 pub(crate) enum VersionsError {
-    #[error("there is no metric {asked}: there are {}", metrics.join(", "))]
+    #[error("there is no metric {asked}; the metrics are {}", metrics.join(", "))]
     NoMetric { asked: String, metrics: Vec<String> },
     #[error("there are several metrics: {}", metrics.join(", "))]
     SeveralMetrics { metrics: Vec<String> },
     #[error("{file} has no metric {metric}: it has {}", metrics.join(", "))]
     MetricMissing { file: String, metric: String, metrics: Vec<String> },
-    #[error("there is no version {asked:?}: there are {}", versions.join(", "))]
+    #[error("there is no version {asked:?}; the versions are {}", versions.join(", "))]
     NoBaseline { asked: String, versions: Vec<String> },
     #[error("{benchmark} is measured in {first} and in {second}")]
     Units { benchmark: String, first: String, second: String },
