@@ -4,8 +4,7 @@
 //! found, by its operations. A launch is a process, so it is a run. A brief report has the same values without launches: they
 //! are one run. BenchmarkDotNet leaves out what it takes for outliers before it writes results; how many is told.
 
-use crate::json::{Json, Misfit};
-use crate::{Collection, ImportCode, ImportWarning, MissingKind, Name, SeriesName, SeriesUnit};
+use crate::{Collection, ImportCode, ImportWarning, Json, Misfit, MissingKind, Name, SeriesName, SeriesUnit};
 
 /// Nanoseconds.
 const NANO: i32 = -9;
@@ -63,13 +62,9 @@ fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Resul
 
 /// The iterations of the program itself in one stage; none where measurements were left out.
 fn of_stage<'j, 'a>(benchmark: &'j Json<'a>, stage: &str) -> Result<Vec<&'j Json<'a>>, Misfit> {
-    let mut found = Vec::new();
-    for one in benchmark.optional_list("Measurements")? {
-        if has_text(one, "IterationMode", "Workload") && has_text(one, "IterationStage", stage) {
-            found.push(one);
-        }
-    }
-    Ok(found)
+    let measurements = benchmark.optional_list("Measurements")?.iter();
+    let workload = measurements.filter(|one| has_text(one, "IterationMode", "Workload"));
+    Ok(workload.filter(|one| has_text(one, "IterationStage", stage)).collect())
 }
 
 fn has_text(measurement: &Json<'_>, field: &str, text: &str) -> bool {

@@ -3,8 +3,7 @@
 //! A row is a region of the program, called by the way to it, on a rank where the rows tell. Each column of numbers is a metric. A
 //! profile is of one process or job, so it is one observation of each.
 
-use crate::json::{Json, Misfit};
-use crate::{Collection, FileProblem, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_NESTING};
+use crate::{Collection, FileProblem, Json, Misfit, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_NESTING};
 
 /// Columns that measure nothing: the order of the regions, and the process.
 const ORDER: &str = "Node order";

@@ -2,21 +2,27 @@
 
 use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
 use crate::{
-    Better, FileProblem, Format, ImportCode, ImportWarning, Imported, MachineFacts, Measurand, MissingKind,
-    MissingResult, Name, NumberProblem, Runs, Series, SeriesName, ValueOf, decimal, json::Json, json::Misfit,
+    Better, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand, Misfit,
+    MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit, ValueOf, decimal,
 };
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
 /// Distinguishes series that the tool itself does not.
 const OCCURRENCE: &str = "occurrence";
 
+/// The field of a line that has a remark in place of a value.
+const REMARK: &str = "remark";
+/// The field that names the tool, and the tool whose benchmarks are commands.
+const TOOL: (&str, &str) = ("tool", "hyperfine");
+
 /// What has been read so far.
 #[derive(Default)]
 pub(crate) struct Collection {
-    places: BTreeMap<SeriesName, usize>,
+    /// The series, in the order of their first values.
+    growing: IndexMap<SeriesName, GrowingSeries>,
     /// How often each name was asked for that stands for a whole series in the file.
-    occurrences: BTreeMap<SeriesName, usize>,
-    growing: Vec<Growing>,
+    occurrences: BTreeMap<SeriesName, u64>,
     values: usize,
     not_finite: BTreeMap<SeriesName, u64>,
     failed_runs: BTreeMap<SeriesName, u64>,
@@ -31,10 +37,10 @@ pub(crate) struct Collection {
     pub(crate) are_commands: bool,
 }
 
-struct Growing {
-    measurand: Measurand,
-    /// Each value with the number of its run.
-    values: Vec<(u64, f64)>,
+struct GrowingSeries {
+    unit: SeriesUnit,
+    /// The values of each run, by its number, in the order of the first ones.
+    runs: IndexMap<u64, Vec<f64>>,
 }
 
 impl Collection {
@@ -47,15 +53,20 @@ impl Collection {
             return self.leave_out(&series.name);
         }
         self.values += 1;
-        let place = match self.places.get(&series.name) {
-            Some(place) => *place,
-            None => self.begin(series)?,
-        };
-        let growing = &mut self.growing[place];
-        if growing.measurand.unit != series.unit {
-            return Err(FileProblem::unit_changed(&series.name, &growing.measurand.unit, &series.unit));
+        if let Some(growing) = self.growing.get_mut(&series.name) {
+            if growing.unit != series.unit {
+                return Err(FileProblem::unit_changed(&series.name, &growing.unit, &series.unit));
+            }
+            // Most runs have one value.
+            growing.runs.entry(run).or_insert_with(|| Vec::with_capacity(1)).push(value);
+            return Ok(());
         }
-        growing.values.push((run, value));
+        if self.growing.len() == MAX_SERIES {
+            return Err(FileProblem::TooManySeries);
+        }
+        check_labels(&series.name.labels)?;
+        let runs = IndexMap::from([(run, vec![value])]);
+        self.growing.insert(series.name.clone(), GrowingSeries { unit: series.unit.clone(), runs });
         Ok(())
     }
 
@@ -66,9 +77,9 @@ impl Collection {
             Err(NumberProblem::NotFinite) => self.leave_out(&series.name),
             Err(NumberProblem::NotANumber) if decimal::stands_for_none(text) => self.leave_out(&series.name),
             Err(NumberProblem::NotANumber) if decimal::stands_for_failure(text) => {
-                self.fail_run(&series.name)
+                count_one(&mut self.failed_runs, &series.name).map(drop)
             }
-            Err(problem) => Err(FileProblem::Number { text: Name::beginning(text), problem }),
+            Err(problem) => Err(FileProblem::number(text, problem)),
         }
     }
 
@@ -77,7 +88,9 @@ impl Collection {
         let pushed = match value {
             _ if value.is_not_finite() => self.leave_out(&series.name),
             Json::Text(text) if decimal::stands_for_none(text) => self.leave_out(&series.name),
-            Json::Text(text) if decimal::stands_for_failure(text) => self.fail_run(&series.name),
+            Json::Text(text) if decimal::stands_for_failure(text) => {
+                count_one(&mut self.failed_runs, &series.name).map(drop)
+            }
             _ => self.push(series, run, value.number(series.shift)?),
         };
         pushed.map_err(|problem| value.misfit(problem))
@@ -91,48 +104,20 @@ impl Collection {
         }
     }
 
-    fn begin(&mut self, series: &Measurand) -> Result<usize, FileProblem> {
-        if self.growing.len() == MAX_SERIES {
-            return Err(FileProblem::TooManySeries);
-        }
-        check_labels(&series.name.labels)?;
-        let place = self.growing.len();
-        self.places.insert(series.name.clone(), place);
-        self.growing.push(Growing { measurand: series.clone(), values: Vec::new() });
-        Ok(place)
-    }
-
-    /// Counts a run whose value says that it failed.
-    fn fail_run(&mut self, name: &SeriesName) -> Result<(), FileProblem> {
-        if self.failed_runs.len() == MAX_SERIES && !self.failed_runs.contains_key(name) {
-            return Err(FileProblem::TooManySeries);
-        }
-        *self.failed_runs.entry(name.clone()).or_insert(0) += 1;
-        Ok(())
-    }
-
     /// Counts a value that is NaN or infinite, which no series holds.
     pub(crate) fn leave_out(&mut self, name: &SeriesName) -> Result<(), FileProblem> {
-        if self.not_finite.len() == MAX_SERIES && !self.not_finite.contains_key(name) {
-            return Err(FileProblem::TooManySeries);
-        }
-        *self.not_finite.entry(name.clone()).or_default() += 1;
-        Ok(())
+        count_one(&mut self.not_finite, name).map(drop)
     }
 
     /// The name under which a series that stands as a whole in the file is kept: its own, or with a label `occurrence` if
     /// that is taken.
     pub(crate) fn distinct(&mut self, name: SeriesName) -> Result<SeriesName, FileProblem> {
-        if self.occurrences.len() == MAX_SERIES && !self.occurrences.contains_key(&name) {
-            return Err(FileProblem::TooManySeries);
-        }
-        let occurrence = self.occurrences.entry(name.clone()).or_insert(0);
-        *occurrence += 1;
-        if *occurrence == 1 {
+        let occurrence = count_one(&mut self.occurrences, &name)?;
+        if occurrence == 1 {
             return Ok(name);
         }
         let mut distinct = name.clone();
-        distinct.labels.insert(Name::of(OCCURRENCE), Name::shown(occurrence));
+        distinct.labels.insert(Name::of(OCCURRENCE), Name::shown(&occurrence));
         self.warn(ImportWarning::about(ImportCode::Repeated, &Name::shown(&name)))?;
         Ok(distinct)
     }
@@ -179,6 +164,37 @@ impl Collection {
         Ok(())
     }
 
+    /// Takes the remark of a line, if it has one; `field` gives the text of a field or column.
+    pub(crate) fn take_remark(&mut self, field: impl Fn(&str) -> Option<Name>) -> Result<bool, FileProblem> {
+        let Some(word) = field(REMARK) else { return Ok(false) };
+        let count = |key: &str| field(key).and_then(|count| count.as_str().parse().ok()).unwrap_or(0);
+        let kind = match word.as_str() {
+            "failed" => MissingKind::Failed,
+            "skipped" => MissingKind::Skipped,
+            "unreadable" => MissingKind::Unreadable,
+            "failed_runs" => MissingKind::FailedRuns { failed: count("count"), runs: count("runs") },
+            other => {
+                let code = ImportCode::ALL.into_iter().find(|code| code.as_str() == other);
+                let Some(code) = code else { return Ok(false) };
+                let warning = ImportWarning { code, subject: field("benchmark"), count: count("count") };
+                return self.warn(warning).map(|()| true);
+            }
+        };
+        let benchmark = field("benchmark").ok_or(FileProblem::Missing { field: "benchmark" })?;
+        let missing = MissingResult { benchmark, version: field("version"), kind, message: field("message") };
+        self.fail(missing).map(|()| true)
+    }
+
+    /// Takes what a line says of its series.
+    pub(crate) fn take_nature(&mut self, series: &SeriesName, field: impl Fn(&str) -> Option<Name>) {
+        let better = field("better").and_then(|word| serde_json::from_value(word.as_str().into()).ok());
+        let value_of = field("value_of").and_then(|word| serde_json::from_value(word.as_str().into()).ok());
+        self.declare(series, better, value_of);
+        if field(TOOL.0).is_some_and(|tool| tool.as_str() == TOOL.1) {
+            self.are_commands = true;
+        }
+    }
+
     /// Whether no series has begun.
     pub(crate) fn has_no_values(&self) -> bool {
         self.growing.is_empty()
@@ -191,7 +207,8 @@ impl Collection {
             self.warn(ImportWarning { code: ImportCode::NotFinite, subject, count })?;
         }
         for (series, failed) in std::mem::take(&mut self.failed_runs) {
-            let values = self.places.get(&series).map_or(0, |place| self.growing[*place].values.len());
+            let growing = self.growing.get(&series);
+            let values: usize = growing.map_or(0, |growing| growing.runs.values().map(Vec::len).sum());
             let kind = MissingKind::FailedRuns { failed, runs: failed + values as u64 };
             self.miss_series(&series, kind, None)?;
         }
@@ -200,14 +217,14 @@ impl Collection {
         }
         let of_format = format.value_of();
         let mut series = Vec::with_capacity(self.growing.len());
-        for Growing { measurand, values } in self.growing {
-            let (numbers, values): (Vec<u64>, Vec<Vec<f64>>) = by_run(values).into_iter().unzip();
-            let mut runs = Runs::new(values).map_err(|_| FileProblem::NoValues)?;
+        for (name, growing) in self.growing {
+            let mut runs = Runs::new(growing.runs.values()).map_err(|_| FileProblem::NoValues)?;
             if let Some(blocks) = &self.blocks {
-                runs = runs.in_blocks(numbers.iter().map(|number| blocks.get(number).cloned()).collect());
+                let numbers = growing.runs.keys();
+                runs = runs.in_blocks(numbers.map(|number| blocks.get(number).cloned()).collect());
             }
-            let (better, value_of) = self.declared.remove(&measurand.name).unwrap_or_default();
-            let read = Series::new(measurand.name, measurand.unit, runs);
+            let (better, value_of) = self.declared.remove(&name).unwrap_or_default();
+            let read = Series::new(name, growing.unit, runs);
             series.push(Series { better: better.or(read.better), value_of: value_of.or(of_format), ..read });
         }
         Ok(Imported {
@@ -231,16 +248,12 @@ pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProb
     Ok(())
 }
 
-/// The values grouped by run, each with its number: runs in order of their first value, values of a run in order.
-fn by_run(values: Vec<(u64, f64)>) -> Vec<(u64, Vec<f64>)> {
-    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut runs: Vec<(u64, Vec<f64>)> = Vec::new();
-    for (run, value) in values {
-        let place = *places.entry(run).or_insert(runs.len());
-        if place == runs.len() {
-            runs.push((run, Vec::with_capacity(1)));
-        }
-        runs[place].1.push(value);
+/// Counts a series once more, which has to be one of as many as a file may have.
+fn count_one(counts: &mut BTreeMap<SeriesName, u64>, name: &SeriesName) -> Result<u64, FileProblem> {
+    if counts.len() == MAX_SERIES && !counts.contains_key(name) {
+        return Err(FileProblem::TooManySeries);
     }
-    runs
+    let count = counts.entry(name.clone()).or_default();
+    *count += 1;
+    Ok(*count)
 }

@@ -10,8 +10,8 @@ mod batches;
 
 use self::batches::{Batch, values_of};
 use crate::{
-    Collection, Fault, FileProblem, Measurand, Name, Options, SeriesName, SeriesUnit, WALL, json::Json,
-    json::Misfit, json::read_document, json::read_lines, table, text::decode,
+    Collection, Fault, FileProblem, Json, Measurand, Misfit, Name, Options, SeriesName, SeriesUnit, WALL,
+    json::read_document, json::read_lines, table, text::decode,
 };
 
 /// Nanoseconds.

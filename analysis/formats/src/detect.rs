@@ -138,29 +138,18 @@ fn key_paths(text: &str) -> BTreeSet<Vec<&str>> {
     let mut paths = BTreeSet::new();
     // The steps to the innermost array or object that is open, each its own last one.
     let mut steps: Vec<&str> = Vec::new();
-    let mut string_start = None;
-    let mut is_escaped = false;
     let mut last_string = "";
-    for (at, byte) in text.bytes().enumerate() {
-        if let Some(start) = string_start {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = true,
-                b'"' => {
-                    last_string = &text[start..at];
-                    string_start = None;
-                }
-                _ => {}
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['"', '{', '[', '}', ']', ':']) {
+        at += found + 1;
+        match text.as_bytes()[at - 1] {
+            b'"' => {
+                let Some(length) = length_of_string(&text[at..]) else { break };
+                last_string = &text[at..at + length];
+                at += length + 1;
             }
-            continue;
-        }
-        match byte {
-            b'"' => string_start = Some(at + 1),
             b'{' => steps.push(""),
             b'[' => steps.push(ELEMENT),
-            b'}' | b']' => {
-                steps.pop();
-            }
             b':' => {
                 if let Some(step) = steps.last_mut() {
                     *step = last_string;
@@ -169,10 +158,22 @@ fn key_paths(text: &str) -> BTreeSet<Vec<&str>> {
                     paths.insert(steps.clone());
                 }
             }
-            _ => {}
+            _ => {
+                steps.pop();
+            }
         }
     }
     paths
+}
+
+/// Where the string ends that a text begins inside.
+fn length_of_string(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.bytes().position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
 }
 
 /// Headers of tables of summaries, by words that no other has together.
@@ -243,10 +244,9 @@ fn of_lines(text: &str) -> Result<Format, DetectError> {
 fn is_our_table(text: &str) -> bool {
     let Ok((header, mut rows)) = table::open(text) else { return false };
     let usual = Columns::default();
-    let mut known = 0;
-    for (_, name) in header.names() {
-        known += usize::from(name == VALUE || usual.names(name) || table::unit_in(name).is_some());
-    }
+    let names = header.names().map(|(_, name)| name);
+    let known = names.filter(|name| *name == VALUE || usual.names(name) || table::unit_in(name).is_some());
+    let known = known.count();
     let Some(Ok(first)) = rows.next() else { return false };
-    known > 1 || known > 0 && first.iter().any(table::looks_like_number)
+    known > 1 || known > 0 && first.0.iter().any(table::looks_like_number)
 }

@@ -60,10 +60,9 @@ fn collect(lines: &[(usize, &str)], units: GoUnits) -> Result<Collection, Fault>
         reader.take(line, content, &machine)?;
     }
     let mut collection = reader.finish()?;
-    let fact = |key| machine.fact(key).map(Name::beginning);
-    collection.machine.operating_system = fact("goos");
-    collection.machine.architecture = fact("goarch");
-    collection.machine.processor = fact("cpu");
+    collection.machine.operating_system = machine.fact("goos").map(Name::beginning);
+    collection.machine.architecture = machine.fact("goarch").map(Name::beginning);
+    collection.machine.processor = machine.fact("cpu").map(Name::beginning);
     if machine.is_several() {
         collection.warn(ImportCode::SeveralHosts).map_err(Fault::of_file)?;
     }
@@ -75,7 +74,9 @@ fn collect(lines: &[(usize, &str)], units: GoUnits) -> Result<Collection, Fault>
 struct Reader<'t> {
     collection: Collection,
     units: GoUnits,
-    configuration: Configuration,
+    /// What holds for the results that follow.
+    version: Option<Name>,
+    labels: BTreeMap<Name, Name>,
     /// The number of the process.
     run: u64,
     /// The directions that `Unit` lines declare, by metric.
@@ -124,14 +125,63 @@ impl<'t> Reader<'t> {
         } else if let Some((key, value)) = key_and_value(content)
             && machine.fact(key).is_none()
         {
-            self.configuration.set(key, value).map_err(|problem| Fault::at(line, 1, problem))?;
-        } else if ends_process(content) {
+            self.configure(key, value).map_err(|problem| Fault::at(line, 1, problem))?;
+        } else if let Some("PASS" | "FAIL" | "ok") = content.split_whitespace().next() {
             self.end_begun();
             self.run += 1;
             self.end_package(line, content);
         } else if let Some((benchmark, kind)) = failure(content) {
             self.begun = None;
             self.miss(line, benchmark, kind);
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, line: usize, content: &str) -> Result<(), Fault> {
+        let mut fields = fields(content).peekable();
+        let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
+        let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
+        self.has_results = true;
+        let mut series = self.series_name(benchmark).in_unit((SeriesUnit::Bare, 0));
+        let _iterations = fields.next();
+        if fields.peek().is_none() {
+            let end = column(content, content.len());
+            return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
+        }
+        while let Some((offset, text)) = fields.next() {
+            let at = |problem| Fault::at(line, column(content, offset), problem);
+            let (_, word) = fields.next().ok_or_else(|| at(FileProblem::Truncated { expected: "a unit" }))?;
+            let (metric, unit, shift) = match self.units {
+                GoUnits::Base => measured_in(word),
+                GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
+            };
+            let better = self.directions.get(&metric).copied();
+            series.name.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
+            series = series.name.in_unit((unit, shift));
+            self.collection.declare(&series.name, better, None);
+            self.collection.push_text(&series, self.run, text).map_err(at)?;
+        }
+        Ok(())
+    }
+
+    fn series_name(&self, benchmark: Name) -> SeriesName {
+        SeriesName {
+            version: self.version.clone(),
+            labels: self.labels.clone(),
+            ..SeriesName::wall(benchmark)
+        }
+    }
+
+    /// Sets a key of the configuration; an empty value takes it away.
+    fn configure(&mut self, key: &str, value: &str) -> Result<(), FileProblem> {
+        let value = if value.is_empty() { None } else { Some(Name::new(value)?) };
+        if key == VERSION {
+            self.version = value;
+        } else if let Some(value) = value {
+            self.labels.insert(Name::new(key)?, value);
+            check_labels(&self.labels)?;
+        } else {
+            self.labels.remove(&Name::new(key)?);
         }
         Ok(())
     }
@@ -163,7 +213,7 @@ impl<'t> Reader<'t> {
     }
 
     fn miss(&mut self, line: usize, benchmark: &str, kind: MissingKind) {
-        self.missing.push((line, self.configuration.name(Name::beginning(benchmark)), kind));
+        self.missing.push((line, self.series_name(Name::beginning(benchmark)), kind));
     }
 
     fn finish(mut self) -> Result<Collection, Fault> {
@@ -256,34 +306,6 @@ impl<'t> Machine<'t> {
     }
 }
 
-/// What holds for the results that follow.
-#[derive(Clone, Default)]
-struct Configuration {
-    version: Option<Name>,
-    labels: BTreeMap<Name, Name>,
-}
-
-impl Configuration {
-    fn name(&self, benchmark: Name) -> SeriesName {
-        let Self { version, labels } = self.clone();
-        SeriesName { version, labels, ..SeriesName::wall(benchmark) }
-    }
-
-    /// An empty value takes the key away.
-    fn set(&mut self, key: &str, value: &str) -> Result<(), FileProblem> {
-        let value = if value.is_empty() { None } else { Some(Name::new(value)?) };
-        if key == VERSION {
-            self.version = value;
-        } else if let Some(value) = value {
-            self.labels.insert(Name::new(key)?, value);
-            check_labels(&self.labels)?;
-        } else {
-            self.labels.remove(&Name::new(key)?);
-        }
-        Ok(())
-    }
-}
-
 /// A line `key: value`: the key begins with a lower-case letter and has neither upper-case letters nor white space.
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
@@ -292,10 +314,6 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
         begins_low && !TALK.contains(&key) && !key.chars().any(|c| c.is_whitespace() || c.is_uppercase());
     let separated = value.is_empty() || value.starts_with([' ', '\t']);
     if is_key && separated { Some((key, value.trim_start_matches([' ', '\t']))) } else { None }
-}
-
-fn ends_process(line: &str) -> bool {
-    matches!(line.split_whitespace().next(), Some("PASS" | "FAIL" | "ok"))
 }
 
 /// The benchmark of a line that reports one without a result.
@@ -313,37 +331,6 @@ pub(crate) fn failure(line: &str) -> Option<(&str, MissingKind)> {
 /// talk ("Benchmarking …") or a name whose result stands elsewhere.
 pub(crate) fn is_result(line: &str) -> bool {
     line.starts_with(PREFIX) && line.split_whitespace().nth(1).is_some_and(decimal::are_digits)
-}
-
-impl Reader<'_> {
-    fn result(&mut self, line: usize, content: &str) -> Result<(), Fault> {
-        let mut fields = fields(content);
-        let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
-        let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
-        self.has_results = true;
-        let mut series = self.configuration.name(benchmark).in_unit((SeriesUnit::Bare, 0));
-        let _iterations = fields.next();
-        let mut measurements = 0;
-        while let Some((offset, text)) = fields.next() {
-            let at = |problem| Fault::at(line, column(content, offset), problem);
-            let (_, word) = fields.next().ok_or_else(|| at(FileProblem::Truncated { expected: "a unit" }))?;
-            let (metric, unit, shift) = match self.units {
-                GoUnits::Base => measured_in(word),
-                GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
-            };
-            let better = self.directions.get(&metric).copied();
-            series.name.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
-            series = series.name.in_unit((unit, shift));
-            self.collection.declare(&series.name, better, None);
-            self.collection.push_text(&series, self.run, text).map_err(at)?;
-            measurements += 1;
-        }
-        if measurements == 0 {
-            let end = column(content, content.len());
-            return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
-        }
-        Ok(())
-    }
 }
 
 /// Metric and unit of a Go unit, and the power of ten to the unit.

@@ -10,8 +10,8 @@ pub(crate) mod console;
 pub(crate) mod csv;
 
 use crate::{
-    Collection, Fault, FileProblem, ImportCode, ImportWarning, Measurand, MissingKind, Name, SeriesName,
-    SeriesUnit, WALL, json::Json, json::Misfit,
+    Collection, Fault, FileProblem, ImportCode, ImportWarning, Json, Measurand, Misfit, MissingKind, Name,
+    SeriesName, SeriesUnit, WALL,
 };
 use std::collections::BTreeSet;
 
@@ -25,15 +25,8 @@ const REAL_TIME: &str = "real_time";
 const CPU_TIME: &str = "cpu_time";
 
 /// The numbers of an entry that describe it and are no measurements.
-const DESCRIPTIONS: [&str; 7] = [
-    "family_index",
-    "per_family_instance_index",
-    "repetitions",
-    "repetition_index",
-    "threads",
-    "iterations",
-    "time_unit",
-];
+const DESCRIPTIONS: &str =
+    "family_index per_family_instance_index repetitions repetition_index threads iterations time_unit";
 
 pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     let mut collection = Collection::default();
@@ -104,7 +97,10 @@ fn repetition(entry: &Json<'_>, benchmark: &Name, collection: &mut Collection) -
     for time in [REAL_TIME, CPU_TIME] {
         entry.field(time)?;
     }
-    for (key, value) in entry.members().filter(|(key, _)| !DESCRIPTIONS.contains(key)) {
+    for (key, value) in entry.members() {
+        if DESCRIPTIONS.split(' ').any(|described| described == key) {
+            continue;
+        }
         let series = measurand(&name, key, shift).map_err(|problem| entry.misfit(problem))?;
         if matches!(value, Json::Number(_) | Json::NotFinite(_)) {
             collection.push_json(&series, 0, value)?;

@@ -6,9 +6,9 @@
 
 pub(crate) mod write;
 
-use crate::json::{Json, Misfit};
 use crate::{
-    Collection, FileProblem, MAX_RSS, MissingKind, Name, SYSTEM, SeriesName, SeriesUnit, USER, WALL,
+    Collection, FileProblem, Json, MAX_RSS, Misfit, MissingKind, Name, SYSTEM, SeriesName, SeriesUnit, USER,
+    WALL,
 };
 
 /// The parameter that is a version.

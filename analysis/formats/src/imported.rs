@@ -1,6 +1,6 @@
 //! What was read from one file.
 
-use crate::{Format, Name, Series, json::Json};
+use crate::{Format, Json, Name, Series};
 use std::fmt;
 
 /// The contents of one file.
@@ -175,13 +175,12 @@ impl From<ImportCode> for ImportWarning {
 
 impl fmt::Display for ImportWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = self.subject.as_ref().map(Name::to_string);
+        let subject = self.subject.as_ref().map(Name::to_string).unwrap_or_default();
         // A column is named within the text.
-        match &subject {
-            Some(subject) if self.code != ImportCode::Units => write!(f, "{subject}: ")?,
-            _ => {}
+        if self.subject.is_some() && self.code != ImportCode::Units {
+            write!(f, "{subject}: ")?;
         }
         let text = self.code.text().replace("{count}", &self.count.to_string());
-        f.write_str(&text.replace("{subject}", &subject.unwrap_or_default()))
+        f.write_str(&text.replace("{subject}", &subject))
     }
 }

@@ -5,8 +5,7 @@
 //! they are counted. `thrpt` is a rate, the metric `throughput`: of it more is better. Profilers' numbers (secondary
 //! metrics) are metrics of their own, each by its name.
 
-use crate::json::{Json, Misfit};
-use crate::{Collection, FileProblem, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_VALUES};
+use crate::{Collection, FileProblem, Json, Misfit, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_VALUES};
 
 /// The mode whose values are rates.
 const THROUGHPUT: &str = "thrpt";

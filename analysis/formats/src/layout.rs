@@ -8,8 +8,8 @@ mod tools;
 
 use self::tools::LAYOUTS;
 use crate::{
-    Better, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, MissingKind, Name, SeriesName,
-    SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::Json, json::Misfit, json::parse_all,
+    Better, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit, MissingKind,
+    Name, SeriesName, SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::parse_all,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

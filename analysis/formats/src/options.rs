@@ -1,6 +1,6 @@
 //! What a file does not say itself.
 
-use crate::{GoUnits, Name, SeriesUnit, saved};
+use crate::{GoUnits, Name, SeriesUnit};
 
 /// What the bytes of a file do not say.
 #[derive(Clone, Debug, Default)]
@@ -83,13 +83,17 @@ impl Default for Columns<'_> {
     }
 }
 
-/// Columns with a meaning, whatever they hold: none of them is taken for the values unless it is named.
-const RESERVED: [&str; 8] = [BENCHMARK, "version", "run", "metric", "unit", "build", "host", BLOCK];
+/// Columns with a meaning, whatever they hold: none of them is taken for the values unless it is named. The last ones are those that our
+/// own tables have beside values.
+const RESERVED: [&str; 15] = [
+    BENCHMARK, "version", "run", "metric", "unit", "build", "host", BLOCK, "remark", "count", "runs",
+    "message", "better", "value_of", "tool",
+];
 
 impl Columns<'_> {
     /// Whether a column is one of these, or reserved, and so not that of the values.
     pub(crate) fn names(&self, column: &str) -> bool {
         let named = [self.benchmark, self.version, self.run, self.metric, self.unit];
-        named.contains(&column) || RESERVED.contains(&column) || saved::COLUMNS.contains(&column)
+        named.contains(&column) || RESERVED.contains(&column)
     }
 }

@@ -135,6 +135,10 @@ impl FileProblem {
         Self::UnitChanged { series: Name::shown(series), before: Name::shown(before), now: Name::shown(now) }
     }
 
+    pub(crate) fn number(text: &str, problem: NumberProblem) -> Self {
+        Self::Number { text: Name::beginning(text), problem }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         let hint = match self {

@@ -4,8 +4,7 @@
 //! calibrate have no values, and warm-ups stand apart: neither is read. Metadata of the whole suite hold for a benchmark
 //! unless it has its own, and those for a run.
 
-use crate::json::{Json, Misfit};
-use crate::{Collection, ImportCode, MissingKind, Name, Options, SeriesName, SeriesUnit, WALL};
+use crate::{Collection, ImportCode, Json, Misfit, MissingKind, Name, Options, SeriesName, SeriesUnit, WALL};
 use std::collections::BTreeSet;
 
 /// The one version of the format since pyperf 0.8 (2016).

@@ -5,7 +5,7 @@ use crate::{
     benchmark_dotnet, bounds::MAX_FILE_BYTES, caliper, cargo_bench, criterion, detect, go, google_benchmark,
     hyperfine, jmh, json::read_document, layout, plain, pyperf, rebench, reframe, table, text, text_table,
 };
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
 
 /// Reads a file of a known format.
 ///
@@ -68,23 +68,20 @@ const VERSION: &str = "version";
 /// Makes the label that the options name the version, and drops the labels that they ignore. The values of series that are called
 /// the same then are further runs of the first of them.
 fn relabel(mut imported: Imported, options: &Options<'_>) -> Result<Imported, FileProblem> {
-    let mut joined: Vec<Series> = Vec::new();
-    let mut places: BTreeMap<SeriesName, usize> = BTreeMap::new();
+    let mut joined: IndexMap<SeriesName, Series> = IndexMap::new();
     for mut series in imported.series {
         rename(&mut series.name, options);
-        let Some(place) = places.get(&series.name) else {
-            places.insert(series.name.clone(), joined.len());
-            joined.push(series);
+        let Some(first) = joined.get_mut(&series.name) else {
+            joined.insert(series.name.clone(), series);
             continue;
         };
-        let first = &mut joined[*place];
         if first.unit != series.unit {
             return Err(FileProblem::unit_changed(&series.name, &first.unit, &series.unit));
         }
         // Blocks are of tables, whose series have no labels: they have no further runs.
         first.runs.extend(&series.runs);
     }
-    imported.series = joined;
+    imported.series = joined.into_values().collect();
     Ok(imported)
 }
 

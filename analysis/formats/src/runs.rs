@@ -74,17 +74,14 @@ impl Runs {
 
     /// The values of each run, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
-        (0..self.ends.len()).map(|run| self.run(run))
+        (0..self.count()).map(|run| self.get(run).unwrap_or_default())
     }
 
     /// The values of one run.
     pub fn get(&self, run: usize) -> Option<&[f64]> {
-        (run < self.count()).then(|| self.run(run))
-    }
-
-    fn run(&self, run: usize) -> &[f64] {
+        let end = *self.ends.get(run)?;
         let start = if run == 0 { 0 } else { self.ends[run - 1] };
-        &self.values[start..self.ends[run]]
+        Some(&self.values[start..end])
     }
 
     /// All values in order, if every run has exactly one: then, and only then, they are a sample of independent runs.

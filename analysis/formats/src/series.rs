@@ -68,7 +68,7 @@ pub enum ValueOf {
 }
 
 /// What a series is of; no two series of a file share it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesName {
     /// The benchmark, as the tool names it; hyperfine's is the command or the name given to it.
     pub benchmark: Name,
@@ -207,23 +207,8 @@ pub(crate) fn is_rate(word: &str) -> bool {
         "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "μs", "usec", "ns", "nsec", "min",
         "minute", "hour",
     ];
-    const RATES: [&str; 14] = [
-        "bandwidth",
-        "bps",
-        "flops",
-        "fps",
-        "gbps",
-        "gflops",
-        "iops",
-        "kbps",
-        "mbps",
-        "mflops",
-        "qps",
-        "rps",
-        "tflops",
-        "throughput",
-    ];
-    if RATES.iter().any(|rate| word.eq_ignore_ascii_case(rate)) {
+    const RATES: &str = "bandwidth bps flops fps gbps gflops iops kbps mbps mflops qps rps tflops throughput";
+    if RATES.split(' ').any(|rate| word.eq_ignore_ascii_case(rate)) {
         return true;
     }
     let (_, of_word) = word.rsplit_once("per_").or_else(|| word.rsplit_once("per ")).unwrap_or_default();

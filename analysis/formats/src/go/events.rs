@@ -3,29 +3,26 @@
 //! ends with an event of its own: a file without it was cut off, and is refused.
 
 use super::{GoUnits, collect};
-use crate::{Collection, Fault, FileProblem, json::Json, json::Misfit, json::read_lines};
-use std::collections::BTreeMap;
+use crate::{Collection, Fault, FileProblem, Json, Misfit, json::read_lines};
+use indexmap::IndexMap;
 
 /// Lines that are put together from pieces hold no more than this: a benchmark's line is some hundred bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
 pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
-    let mut packages = Packages::default();
-    read_lines(text, |line, event| packages.take(event, line))?;
-    if let Some(open) = packages.all.iter().find(|package| !package.is_ended) {
+    // In the order in which they began.
+    let mut packages: IndexMap<String, Package> = IndexMap::new();
+    read_lines(text, |line, event| {
+        let name = event.get("Package").map(Json::text).transpose()?.unwrap_or_default();
+        packages.entry(name.to_owned()).or_default().take(event, line)
+    })?;
+    if let Some(open) = packages.values().find(|package| !package.is_ended) {
         let line = open.printed.last().map_or(1, |(line, _)| *line);
         return Err(Fault::at(line, 1, FileProblem::Truncated { expected: "the event that ends a package" }));
     }
-    let printed = packages.all.iter().flat_map(|package| &package.printed);
+    let printed = packages.values().flat_map(|package| &package.printed);
     let printed: Vec<(usize, &str)> = printed.map(|(line, text)| (*line, text.as_str())).collect();
     collect(&printed, units)
-}
-
-/// The packages, in the order in which they began.
-#[derive(Default)]
-struct Packages {
-    places: BTreeMap<String, usize>,
-    all: Vec<Package>,
 }
 
 #[derive(Default)]
@@ -37,24 +34,16 @@ struct Package {
     is_ended: bool,
 }
 
-impl Packages {
+impl Package {
     fn take(&mut self, event: &Json<'_>, line: usize) -> Result<(), Misfit> {
-        let name = event.get("Package").map(Json::text).transpose()?.unwrap_or_default();
-        let next = self.all.len();
-        let at = *self.places.entry(name.to_owned()).or_insert(next);
-        if at == next {
-            self.all.push(Package::default());
-        }
         match event.field("Action")?.text()? {
-            "output" => self.all[at].print(event.field("Output")?, line)?,
-            "pass" | "fail" | "skip" if event.get("Test").is_none() => self.all[at].is_ended = true,
+            "output" => self.print(event.field("Output")?, line)?,
+            "pass" | "fail" | "skip" if event.get("Test").is_none() => self.is_ended = true,
             _ => {}
         }
         Ok(())
     }
-}
 
-impl Package {
     fn print(&mut self, output: &Json<'_>, line: usize) -> Result<(), Misfit> {
         for piece in output.text()?.split_inclusive('\n') {
             let ended = piece.strip_suffix('\n');

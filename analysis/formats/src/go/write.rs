@@ -2,6 +2,7 @@
 
 use super::{DIMENSIONS, PREFIX, UNITS, VERSION, key_and_value, measured_in};
 use crate::{Name, Series, SeriesName, SeriesUnit};
+use indexmap::IndexMap;
 use std::{collections::BTreeMap, collections::BTreeSet, fmt::Write};
 
 /// Series that Go benchmark text cannot hold.
@@ -36,12 +37,8 @@ impl WriteGoError {
 /// The configuration under which results stand.
 type Labels<'s> = BTreeMap<&'s str, &'s str>;
 
-/// One benchmark under one configuration: the Go unit and the runs of each metric.
-struct Block<'s> {
-    benchmark: String,
-    labels: Labels<'s>,
-    metrics: Vec<(String, &'s Series)>,
-}
+/// The metrics of each benchmark under each configuration, by their Go units.
+type Blocks<'s> = IndexMap<(String, Labels<'s>), IndexMap<String, &'s Series>>;
 
 /// Series as Go benchmark text, which benchstat reads.
 ///
@@ -58,7 +55,7 @@ pub fn write_go(series: &[Series]) -> Result<String, WriteGoError> {
     let runs = series.iter().map(|series| series.runs.count()).max().unwrap_or(0);
     let mut text = String::new();
     let mut directed = BTreeSet::new();
-    for (unit, series) in blocks.iter().flat_map(|block| &block.metrics) {
+    for (unit, series) in blocks.values().flatten() {
         if let Some(better) = series.better
             && series.unit.better(&series.name.metric) != series.better
             && directed.insert(unit)
@@ -69,15 +66,13 @@ pub fn write_go(series: &[Series]) -> Result<String, WriteGoError> {
     }
     let mut standing = Labels::new();
     for run in 0..runs {
-        for block in &blocks {
-            let values: Vec<(&str, &[f64])> = block
-                .metrics
-                .iter()
-                .filter_map(|(unit, series)| Some((unit.as_str(), series.runs.get(run)?)))
-                .collect();
+        for ((benchmark, labels), metrics) in &blocks {
+            let metrics = metrics.iter();
+            let values = metrics.filter_map(|(unit, series)| Some((unit.as_str(), series.runs.get(run)?)));
+            let values: Vec<(&str, &[f64])> = values.collect();
             if !values.is_empty() {
-                configure(&mut text, &mut standing, &block.labels);
-                write_run(&mut text, &block.benchmark, &values);
+                configure(&mut text, &mut standing, labels);
+                write_run(&mut text, benchmark, &values);
             }
         }
         text.push_str("PASS\n");
@@ -111,36 +106,25 @@ fn write_run(text: &mut String, benchmark: &str, metrics: &[(&str, &[f64])]) {
     }
 }
 
-fn blocks(series: &[Series]) -> Result<Vec<Block<'_>>, WriteGoError> {
-    let mut places: BTreeMap<(String, Labels<'_>), usize> = BTreeMap::new();
-    let mut blocks: Vec<Block<'_>> = Vec::new();
-    let mut written = BTreeSet::new();
+fn blocks(series: &[Series]) -> Result<Blocks<'_>, WriteGoError> {
+    let mut blocks = Blocks::new();
     for one in series {
-        let (unit, labels) = (unit_of(one)?, labels_of(one)?);
-        let benchmark = written_name(one.name.benchmark.as_str());
-        let place = *places.entry((benchmark.clone(), labels.clone())).or_insert(blocks.len());
-        if place == blocks.len() {
-            blocks.push(Block { benchmark, labels, metrics: Vec::new() });
-        }
-        if !written.insert((place, unit.clone())) {
+        let unit = unit_of(one)?;
+        let key = (written_name(one.name.benchmark.as_str()), labels_of(one)?);
+        if blocks.entry(key).or_default().insert(unit, one).is_some() {
             return Err(WriteGoError::Repeated { series: Box::new(one.name.clone()) });
         }
-        blocks[place].metrics.push((unit, one));
     }
     Ok(blocks)
 }
 
 /// A benchmark's name as Go's testing package would write it.
 fn written_name(name: &str) -> String {
-    let mut written = String::with_capacity(name.len());
-    for c in name.replace(char::is_whitespace, "_").chars() {
-        if c.is_control() {
-            written.extend(c.escape_default());
-        } else {
-            written.push(c);
-        }
-    }
-    written
+    let plain = name.replace(char::is_whitespace, "_");
+    plain
+        .chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
 }
 
 /// The Go unit that is read back as the metric in its unit.

@@ -2,6 +2,7 @@
 
 use super::{COMMAND, EXIT_CODE, METRICS, VERSION};
 use crate::{MAX_RSS, Name, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL};
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,13 +58,10 @@ struct Outcome<'s> {
     metrics: BTreeMap<&'s str, (&'s Series, &'s [f64])>,
 }
 
-/// What all metrics of one outcome share: benchmark, version and labels.
-type Key<'s> = (&'s Name, Option<&'s Name>, &'s BTreeMap<Name, Name>);
-
 /// Benchmarks in order of their first series, with all metrics of each.
 fn outcomes(series: &[Series]) -> Written<Vec<Outcome<'_>>> {
-    let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
-    let mut outcomes: Vec<Outcome<'_>> = Vec::new();
+    // By what all metrics of one share: benchmark, version and labels.
+    let mut outcomes = IndexMap::new();
     for one in series {
         let name = &one.name;
         let Some(values) = one.runs.one_value_each() else {
@@ -72,22 +70,19 @@ fn outcomes(series: &[Series]) -> Written<Vec<Outcome<'_>>> {
         if name.labels.keys().any(|label| label.as_str() == VERSION) {
             return Err(no_place(one));
         }
-        let key = (&name.benchmark, name.version.as_ref(), &name.labels);
-        let place = *places.entry(key).or_insert(outcomes.len());
-        if place == outcomes.len() {
-            outcomes.push(Outcome { name, metrics: BTreeMap::new() });
-        }
-        if outcomes[place].metrics.insert(name.metric.as_str(), (one, values)).is_some() {
+        let outcome = outcomes.entry((&name.benchmark, &name.version, &name.labels));
+        let outcome = outcome.or_insert(Outcome { name, metrics: BTreeMap::new() });
+        if outcome.metrics.insert(name.metric.as_str(), (one, values)).is_some() {
             return Err(WriteHyperfineError::Repeated { series: Box::new(name.clone()) });
         }
     }
-    for outcome in &outcomes {
+    for outcome in outcomes.values() {
         let lengths: BTreeSet<usize> = outcome.metrics.values().map(|(_, values)| values.len()).collect();
         if lengths.len() > 1 {
             return Err(uneven_runs(outcome));
         }
     }
-    Ok(outcomes)
+    Ok(outcomes.into_values().collect())
 }
 
 fn no_place(series: &Series) -> WriteHyperfineError {

@@ -153,8 +153,7 @@ impl Json<'_> {
         let (Json::Number(text) | Json::NotFinite(text)) = self else {
             return Err(self.expected("a number"));
         };
-        decimal::read(text, shift)
-            .map_err(|problem| self.misfit(FileProblem::Number { text: Name::beginning(text), problem }))
+        decimal::read(text, shift).map_err(|problem| self.misfit(FileProblem::number(text, problem)))
     }
 
     pub(crate) fn is_true(&self) -> bool {
@@ -179,7 +178,8 @@ impl Json<'_> {
             }),
             Json::Object(members) => members.iter().find_map(|(key, value)| {
                 let rest = value.pointer_to(sought)?;
-                Some(format!("/{}{rest}", shortened(key).replace('~', "~0").replace('/', "~1")))
+                let key: String = key.chars().take(MAX_POINTER_KEY_CHARS).collect();
+                Some(format!("/{}{rest}", key.replace('~', "~0").replace('/', "~1")))
             }),
             _ => None,
         }
@@ -188,7 +188,3 @@ impl Json<'_> {
 
 /// At most this many characters of a key are shown in a pointer.
 const MAX_POINTER_KEY_CHARS: usize = 60;
-
-fn shortened(key: &str) -> String {
-    key.chars().take(MAX_POINTER_KEY_CHARS).collect()
-}

@@ -98,7 +98,11 @@ impl<'a> Parser<'a> {
 
     fn object(&mut self, depth: usize) -> Result<Json<'a>, FileProblem> {
         let members = self.elements('}', "`,` or `}`", |parser| parser.member(depth))?;
-        unique_keys(&members)?;
+        let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
+        keys.sort_unstable();
+        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(FileProblem::DuplicateKey { key: Name::beginning(pair[0]) });
+        }
         Ok(Json::Object(members))
     }
 
@@ -251,14 +255,5 @@ impl<'a> Parser<'a> {
         let code = code.ok_or_else(|| self.unexpected("four hexadecimal digits"))?;
         self.at += 4;
         Ok(code)
-    }
-}
-
-fn unique_keys(members: &[(Cow<'_, str>, Json<'_>)]) -> Result<(), FileProblem> {
-    let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
-    keys.sort_unstable();
-    match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(FileProblem::DuplicateKey { key: Name::beginning(pair[0]) }),
-        None => Ok(()),
     }
 }
