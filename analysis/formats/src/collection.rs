@@ -2,8 +2,9 @@
 
 use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
 use crate::{
-    Better, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand, Misfit,
-    MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit, ValueOf, decimal,
+    Direction, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand,
+    Misfit, MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit, ValueOf,
+    decimal,
 };
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ pub(crate) struct Collection {
     /// What the numbers of runs stand for, where they are blocks that make pairs.
     pub(crate) blocks: Option<BTreeMap<u64, Name>>,
     /// What the file itself says of its series.
-    declared: BTreeMap<SeriesName, (Option<Better>, Option<ValueOf>)>,
+    declared: BTreeMap<SeriesName, (Option<Direction>, Option<ValueOf>)>,
     pub(crate) are_commands: bool,
 }
 
@@ -98,7 +99,12 @@ impl Collection {
 
     /// Keeps what the file says of a series: which values are the better ones, and what one stands for. Else the unit and the tool
     /// decide.
-    pub(crate) fn declare(&mut self, name: &SeriesName, better: Option<Better>, value_of: Option<ValueOf>) {
+    pub(crate) fn declare(
+        &mut self,
+        name: &SeriesName,
+        better: Option<Direction>,
+        value_of: Option<ValueOf>,
+    ) {
         if (better.is_some() || value_of.is_some()) && !self.declared.contains_key(name) {
             self.declared.insert(name.clone(), (better, value_of));
         }

@@ -16,7 +16,7 @@ pub(crate) mod events;
 pub(crate) mod write;
 
 use crate::{
-    Better, Collection, Fault, FileProblem, ImportCode, MissingKind, Name, SeriesName, SeriesUnit, WALL,
+    Collection, Direction, Fault, FileProblem, ImportCode, MissingKind, Name, SeriesName, SeriesUnit, WALL,
     collection::check_labels, decimal, text::column, text::fields, text::lines,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +80,7 @@ struct Reader<'t> {
     /// The number of the process.
     run: u64,
     /// The directions that `Unit` lines declare, by metric.
-    directions: BTreeMap<String, Better>,
+    directions: BTreeMap<String, Direction>,
     /// The benchmarks that have results.
     measured: BTreeSet<&'t str>,
     /// A benchmark that has begun: what it printed stands between its name and its result.
@@ -267,12 +267,12 @@ fn processors(name: &str) -> &str {
 }
 
 /// What a line `Unit UNIT key=value…` says of a unit's direction.
-fn direction(line: &str) -> Option<(&str, Better)> {
+fn direction(line: &str) -> Option<(&str, Direction)> {
     let mut words = line.strip_prefix("Unit ")?.split_whitespace();
     let unit = words.next()?;
     words.find_map(|word| match word {
-        "better=higher" => Some((unit, Better::Higher)),
-        "better=lower" => Some((unit, Better::Lower)),
+        "better=higher" => Some((unit, Direction::Higher)),
+        "better=lower" => Some((unit, Direction::Lower)),
         _ => None,
     })
 }

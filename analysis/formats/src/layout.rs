@@ -8,7 +8,7 @@ mod tools;
 
 use self::tools::LAYOUTS;
 use crate::{
-    Better, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit, MissingKind,
+    Collection, Direction, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit, MissingKind,
     Name, SeriesName, SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::parse_all,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -262,10 +262,10 @@ impl<'j, 'a> Reader<'j, 'a> {
     }
 
     /// Which values are the better ones, as github-action-benchmark says it of what it cannot know.
-    fn direction(&self, result: &'j Json<'a>) -> Option<Better> {
+    fn direction(&self, result: &'j Json<'a>) -> Option<Direction> {
         match self.field(result, "tool")?.text().ok()? {
-            "customBiggerIsBetter" => Some(Better::Higher),
-            "customSmallerIsBetter" => Some(Better::Lower),
+            "customBiggerIsBetter" => Some(Direction::Higher),
+            "customSmallerIsBetter" => Some(Direction::Lower),
             _ => None,
         }
     }

@@ -97,12 +97,13 @@ impl<'a> Survey<'a> {
 
     /// Adds what a row has in one of its columns.
     fn add_word(&mut self, column: &str, word: &str) {
-        if !self.words.contains_key(column) {
+        let Some(words) = self.words.get_mut(column) else {
             self.words.insert(column.to_owned(), BTreeSet::new());
-        }
+            return self.add_word(column, word);
+        };
         // Numbers may be other metrics, and what begins as one a date.
-        let is_word = word.starts_with(|first: char| !first.is_ascii_digit()) && !looks_like_number(word);
-        if let Some(words) = self.words.get_mut(column).filter(|words| is_word && words.len() < 2) {
+        let may_be_word = word.starts_with(|first: char| !first.is_ascii_digit()) && words.len() < 2;
+        if may_be_word && !words.contains(word) && !looks_like_number(word) {
             words.insert(word.to_owned());
         }
     }
@@ -196,6 +197,9 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     let (header, table) = open(text)?;
     let mut survey = Survey::new(options);
     let mut numeric: Vec<(usize, &str)> = header.names().filter(|(_, name)| !columns.names(name)).collect();
+    if header.tells_values(columns)? {
+        numeric.clear();
+    }
     for row in table {
         let row = header.row(row)?;
         survey.add_row(|name| header.word(&row, name).ok().flatten());
@@ -241,7 +245,9 @@ pub(crate) fn looks_like_number(field: &str) -> bool {
 /// The number with a decimal point. One with another mark than those before is refused: one of the two separates thousands.
 fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Result<Cow<'r, str>, FileProblem> {
     let Some(found) = number.chars().find(|c| matches!(c, '.' | ',')) else { return Ok(number.into()) };
-    if decimal::read(&number.replacen(',', ".", 1), 0).is_err() {
+    // What is no number is told by its reader.
+    let is_new = *mark != Some(found);
+    if is_new && decimal::read(&number.replacen(',', ".", 1), 0).is_err() {
         return Ok(number.into());
     }
     if *mark.get_or_insert(found) != found {
@@ -394,7 +400,7 @@ impl Header {
 
     /// The columns of the values. Where nobody named one and none is called `value`, it is the only one that holds numbers.
     fn value_columns(&self, columns: &Columns<'_>, numeric: &[(usize, &str)]) -> Result<Vec<usize>, Fault> {
-        if columns.values != [VALUE] || self.optional(VALUE)?.is_some() {
+        if self.tells_values(columns)? {
             return columns.values.iter().map(|name| self.column(name)).collect();
         }
         match *numeric {
@@ -405,6 +411,11 @@ impl Header {
                 Err(self.0.fault(0, FileProblem::SeveralColumns { first, second }))
             }
         }
+    }
+
+    /// Whether the columns of the values are known by their names.
+    fn tells_values(&self, columns: &Columns<'_>) -> Result<bool, Fault> {
+        Ok(columns.values != [VALUE] || self.optional(VALUE)?.is_some())
     }
 
     fn no_column(&self, name: &str) -> Fault {

@@ -522,7 +522,7 @@ fn direction_is_the_files_or_the_units() {
         it.series.iter().map(|one| one.better).collect::<Vec<_>>()
     };
     let go = "Unit widgets better=higher\nUnit x/op better=lower\nBenchmarkA 1 5 ns/op 3 MB/s 7 req/s 2 widgets 4 x/op 1 y/op\n";
-    let [lower, higher] = [Some(Better::Lower), Some(Better::Higher)];
+    let [lower, higher] = [Some(Direction::Lower), Some(Direction::Higher)];
     assert_eq!(better(go, Format::Go), [lower, higher, higher, higher, lower, None]);
     let csv = "metric,unit,value,better\nwall,ms,1,\nbandwidth,GiB/s,1,\nitems_per_second,,1,\nscore,,1,higher\nscore2,,1,\n";
     assert_eq!(better(csv, Format::Csv), [lower, higher, higher, higher, None]);
@@ -577,7 +577,7 @@ fn cells_that_stand_for_no_value_and_for_failures_are_told() {
 
 #[test]
 fn rates_in_the_names_of_columns_are_rates() {
-    let higher = Some(Better::Higher);
+    let higher = Some(Direction::Higher);
     for (column, unit) in [
         ("items_per_second", ""),
         ("ops_per_s", ""),
