@@ -76,11 +76,10 @@ pub(crate) fn read(text: &str, format: Format) -> Result<Collection, Fault> {
                 reader.collection.machine.complete(document, layout.machine);
                 let version = reader.collection.tool_version.take();
                 reader.collection.tool_version = version.or_else(|| document.fact(layout.tool_version));
-                let read = reader.descend(document, layout.results, layout);
-                read.map_err(|misfit| {
+                if let Err(misfit) = reader.descend(document, layout.results, layout) {
                     let line = text[..*begin].matches('\n').count() + 1;
-                    value.locate(misfit, (values.len() > 1).then_some(line))
-                })?;
+                    return Err(value.locate(misfit, (values.len() > 1).then_some(line)));
+                }
             }
         }
     }

@@ -25,8 +25,7 @@ impl Options<'_> {
     pub(crate) fn unit_of(&self, word: Option<&Name>) -> (SeriesUnit, i32) {
         match (word.filter(|word| !word.as_str().is_empty()), self.unit) {
             (Some(word), _) => SeriesUnit::of_word(word),
-            (None, Some(given)) => SeriesUnit::of_word(&Name::beginning(given)),
-            (None, None) => (SeriesUnit::Bare, 0),
+            (None, given) => SeriesUnit::of_word(&Name::beginning(given.unwrap_or_default())),
         }
     }
 

@@ -42,12 +42,10 @@ pub(crate) fn unit_in(column: &str) -> Option<(&str, Name)> {
     let word = column.rsplit(BETWEEN).next()?;
     let unit = Name::new(word).ok()?;
     let is_amount = matches!(SeriesUnit::of_word(&unit).0, SeriesUnit::Seconds | SeriesUnit::Bytes);
+    let stem = column[..column.len() - word.len()].trim_end_matches(BETWEEN);
     // The second of `items_per_second` is no unit of its values.
-    if is_rate(word) || is_amount && !is_rate(column) {
-        Some((column[..column.len() - word.len()].trim_end_matches(BETWEEN), unit))
-    } else {
-        None
-    }
+    let is_unit = is_rate(word) || is_amount && !is_rate(column);
+    is_unit.then_some((stem, unit))
 }
 
 /// What all rows of a table say together.

@@ -53,15 +53,11 @@ pub struct Hyperfine2Header<'a> {
 }
 
 /// The metrics of one benchmark in one version with one set of labels.
-struct Outcome<'s> {
-    name: &'s SeriesName,
-    metrics: BTreeMap<&'s str, (&'s Series, &'s [f64])>,
-}
+type Metrics<'s> = BTreeMap<&'s str, (&'s Series, &'s [f64])>;
 
-/// Benchmarks in order of their first series, with all metrics of each.
-fn outcomes(series: &[Series]) -> Written<Vec<Outcome<'_>>> {
-    // By what all metrics of one share: benchmark, version and labels.
-    let mut outcomes = IndexMap::new();
+/// The metrics of each benchmark, by the name of its wall time, in order of their first series.
+fn metrics_by_benchmark(series: &[Series]) -> Written<IndexMap<SeriesName, Metrics<'_>>> {
+    let mut benchmarks: IndexMap<SeriesName, Metrics<'_>> = IndexMap::new();
     for one in series {
         let name = &one.name;
         let Some(values) = one.runs.one_value_each() else {
@@ -70,27 +66,26 @@ fn outcomes(series: &[Series]) -> Written<Vec<Outcome<'_>>> {
         if name.labels.keys().any(|label| label.as_str() == VERSION) {
             return Err(no_place(one));
         }
-        let outcome = outcomes.entry((&name.benchmark, &name.version, &name.labels));
-        let outcome = outcome.or_insert(Outcome { name, metrics: BTreeMap::new() });
-        if outcome.metrics.insert(name.metric.as_str(), (one, values)).is_some() {
+        let metrics = benchmarks.entry(name.with_metric(Name::of(WALL))).or_default();
+        if metrics.insert(name.metric.as_str(), (one, values)).is_some() {
             return Err(WriteHyperfineError::Repeated { series: Box::new(name.clone()) });
         }
     }
-    for outcome in outcomes.values() {
-        let lengths: BTreeSet<usize> = outcome.metrics.values().map(|(_, values)| values.len()).collect();
+    for (name, metrics) in &benchmarks {
+        let lengths: BTreeSet<usize> = metrics.values().map(|(_, values)| values.len()).collect();
         if lengths.len() > 1 {
-            return Err(uneven_runs(outcome));
+            return Err(uneven_runs(name));
         }
     }
-    Ok(outcomes.into_values().collect())
+    Ok(benchmarks)
 }
 
 fn no_place(series: &Series) -> WriteHyperfineError {
     WriteHyperfineError::NoPlace { series: Box::new(series.name.clone()) }
 }
 
-fn uneven_runs(outcome: &Outcome<'_>) -> WriteHyperfineError {
-    WriteHyperfineError::UnevenRuns { benchmark: outcome.name.benchmark.clone() }
+fn uneven_runs(name: &SeriesName) -> WriteHyperfineError {
+    WriteHyperfineError::UnevenRuns { benchmark: name.benchmark.clone() }
 }
 
 /// Adds the summary of a metric, as hyperfine computes it.
@@ -135,19 +130,19 @@ pub fn write_hyperfine_1_with(
     more: impl Fn(&[f64]) -> Map<String, Value>,
 ) -> Written<String> {
     let mut results = Vec::new();
-    for outcome in outcomes(series)? {
-        let (_, times) = outcome.metrics.get(WALL).ok_or_else(|| uneven_runs(&outcome))?;
+    for (name, metrics) in metrics_by_benchmark(series)? {
+        let (_, times) = metrics.get(WALL).ok_or_else(|| uneven_runs(&name))?;
         let mut result = Value::Object(more(times));
-        add_outcome(&mut result, &outcome)?;
+        add_metrics(&mut result, &name, &metrics)?;
         results.push(result);
     }
     Ok(format!("{:#}\n", json!({ "results": results })))
 }
 
 /// Adds hyperfine's keys to a result of its first format.
-fn add_outcome(result: &mut Value, outcome: &Outcome<'_>) -> Written<()> {
-    result["command"] = json!(outcome.name.benchmark.as_str());
-    for (metric, (series, values)) in &outcome.metrics {
+fn add_metrics(result: &mut Value, name: &SeriesName, metrics: &Metrics<'_>) -> Written<()> {
+    result["command"] = json!(name.benchmark.as_str());
+    for (metric, (series, values)) in metrics {
         match (*metric, &series.unit) {
             (WALL, SeriesUnit::Seconds) => {
                 add_summary(result, values);
@@ -164,7 +159,7 @@ fn add_outcome(result: &mut Value, outcome: &Outcome<'_>) -> Written<()> {
             _ => return Err(no_place(series)),
         }
     }
-    let parameters: BTreeMap<&str, &str> = parameters(outcome.name).collect();
+    let parameters: BTreeMap<&str, &str> = parameters(name).collect();
     if !parameters.is_empty() {
         result["parameters"] = json!(parameters);
     }
@@ -193,10 +188,10 @@ fn parameters(name: &SeriesName) -> impl Iterator<Item = (&str, &str)> {
 pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> Written<String> {
     let mut results = Vec::new();
     let mut primary = None;
-    for outcome in outcomes(series)? {
-        let first = outcome.metrics.keys().next().map_or(WALL, |metric| *metric);
-        primary.get_or_insert(if outcome.metrics.contains_key(WALL) { WALL } else { first });
-        results.push(result_2(&outcome)?);
+    for (name, metrics) in metrics_by_benchmark(series)? {
+        let first = metrics.keys().next().map_or(WALL, |metric| *metric);
+        primary.get_or_insert(if metrics.contains_key(WALL) { WALL } else { first });
+        results.push(result_2(&name, &metrics)?);
     }
     let mut metadata = json!({ "hyperfine_version": header.writer, "platform": {} });
     if let Some(start_time) = header.start_time {
@@ -216,10 +211,10 @@ pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> Wr
     Ok(format!("{document:#}\n"))
 }
 
-fn result_2(outcome: &Outcome<'_>) -> Written<Value> {
+fn result_2(name: &SeriesName, metrics: &Metrics<'_>) -> Written<Value> {
     let mut measurements: Vec<Value> = Vec::new();
     let mut summaries = json!({});
-    for (metric, (series, values)) in &outcome.metrics {
+    for (metric, (series, values)) in metrics {
         let unit = unit_word(series)?;
         // A metric of ours that bears hyperfine's word for another would be read as that.
         let is_theirs = METRICS.iter().any(|(theirs, _)| theirs == metric);
@@ -235,9 +230,9 @@ fn result_2(outcome: &Outcome<'_>) -> Written<Value> {
         add_summary(&mut summary, values);
         summaries[metric] = with_unit(summary, unit);
     }
-    let benchmark = outcome.name.benchmark.as_str();
+    let benchmark = name.benchmark.as_str();
     let mut result = json!({ "command": benchmark, "measurements": measurements, "summary": summaries });
-    for (key, value) in parameters(outcome.name) {
+    for (key, value) in parameters(name) {
         if key == COMMAND {
             result["command"] = json!(value);
             result["name"] = json!(benchmark);

@@ -85,10 +85,7 @@ impl<'a> Parser<'a> {
         }
         match self.peek() {
             Some('{') => self.object(depth),
-            Some('[') => {
-                let elements = self.elements(']', "`,` or `]`", |parser| parser.value(depth + 1))?;
-                Ok(Json::List(elements))
-            }
+            Some('[') => self.elements(']', "`,` or `]`", |parser| parser.value(depth + 1)).map(Json::List),
             Some('"') => self.string().map(Json::Text),
             Some('-' | '0'..='9') => self.number(),
             Some('a'..='z' | 'A'..='Z') => self.word(),
