@@ -4,6 +4,7 @@
 //! several processes by turns but writes their samples into one list, so they are one run. Benchmarks that count or measure
 //! memory have one number, not a sample, and are left out with a warning, as are those whose samples were not recorded.
 
+use crate::bounds::MAX_LABELS;
 use crate::json::{Json, Misfit};
 use crate::{Collection, FileProblem, ImportCode, ImportWarning, MissingKind, Name, SeriesName, SeriesUnit};
 use std::collections::BTreeMap;
@@ -96,6 +97,9 @@ impl<'j, 'a> Row<'j, 'a> {
     fn combinations(&self) -> Result<Vec<BTreeMap<Name, Name>>, Misfit> {
         let mut combinations = vec![BTreeMap::new()];
         let parameters = self.cell("params").map_or(Ok(&[][..]), Json::list)?;
+        if parameters.len() > MAX_LABELS {
+            return Err(self.row.misfit(FileProblem::TooManyLabels));
+        }
         for (at, parameter) in parameters.iter().enumerate() {
             let values = parameter.list()?;
             if combinations.len().saturating_mul(values.len()) > MAX_COMBINATIONS {

@@ -21,6 +21,7 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
             reader.line_before = content.trim();
         }
     }
+    reader.end_announced(None).map_err(Fault::of_file)?;
     Ok(reader.collection)
 }
 
@@ -60,12 +61,24 @@ impl<'t> Reader<'t> {
             let file = program.rsplit(['/', '\\']).next().unwrap_or(program);
             self.target = file.rsplit_once('-').map_or(file, |(target, _)| target);
         } else if let Some(announced) = line.strip_prefix("Benchmarking ") {
-            self.announced = announced.split(": ").next().unwrap_or(announced);
+            let announced = announced.split(": ").next().unwrap_or(announced);
+            if self.announced != announced {
+                self.end_announced(None)?;
+            }
+            self.announced = announced;
         } else if line.contains(" panicked at ") && !self.announced.is_empty() {
-            let benchmark = Name::new(std::mem::take(&mut self.announced))?;
-            self.collection.miss(benchmark, MissingKind::Failed, Some(Name::beginning(line)))?;
+            self.end_announced(Some(Name::beginning(line)))?;
         }
         Ok(())
+    }
+
+    /// A benchmark of criterion that was announced, and whose estimate did not come, has failed.
+    fn end_announced(&mut self, message: Option<Name>) -> Result<(), FileProblem> {
+        let announced = std::mem::take(&mut self.announced);
+        if announced.is_empty() {
+            return Ok(());
+        }
+        self.collection.miss(Name::new(announced)?, MissingKind::Failed, message)
     }
 
     fn read_outcome(&mut self, name: &'t str, outcome: &'t str) -> Result<(), FileProblem> {
@@ -109,7 +122,7 @@ fn libtest_median(outcome: &str) -> Option<&str> {
 
 /// The estimate in `name  time:   [1.2 ns 1.3 ns 1.4 ns]`, and its unit. Changes are intervals of percentages, which have none.
 fn criterion_estimate(line: &str) -> Option<(&str, &str, &str)> {
-    let (name, interval) = line.split_once("time:")?;
+    let (name, interval) = line.rsplit_once("time:")?;
     let (interval, _) = interval.trim_start().strip_prefix('[')?.split_once(']')?;
     let mut words = interval.split_whitespace().skip(2);
     let value = words.next()?;

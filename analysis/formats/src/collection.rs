@@ -1,6 +1,6 @@
 //! Series while they are collected, value by value, in the order of the file.
 
-use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
+use crate::bounds::{MAX_FILE_BYTES, MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
 use crate::{
     Direction, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand,
     Misfit, MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit, ValueOf,
@@ -25,6 +25,8 @@ pub(crate) struct Collection {
     /// How often each name was asked for that stands for a whole series in the file.
     occurrences: BTreeMap<SeriesName, u64>,
     values: usize,
+    /// How long the names of all series are together.
+    name_bytes: usize,
     not_finite: BTreeMap<SeriesName, u64>,
     failed_runs: BTreeMap<SeriesName, u64>,
     pub(crate) tool_version: Option<Name>,
@@ -66,6 +68,10 @@ impl Collection {
             return Err(FileProblem::TooManySeries);
         }
         check_labels(&series.name.labels)?;
+        self.name_bytes += series.name.to_string().len();
+        if self.name_bytes > MAX_FILE_BYTES {
+            return Err(FileProblem::TooManySeries);
+        }
         let runs = IndexMap::from([(run, vec![value])]);
         self.growing.insert(series.name.clone(), GrowingSeries { unit: series.unit.clone(), runs });
         Ok(())
@@ -256,10 +262,14 @@ pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProb
 
 /// Counts a series once more, which has to be one of as many as a file may have.
 fn count_one(counts: &mut BTreeMap<SeriesName, u64>, name: &SeriesName) -> Result<u64, FileProblem> {
-    if counts.len() == MAX_SERIES && !counts.contains_key(name) {
+    if let Some(count) = counts.get_mut(name) {
+        *count += 1;
+        return Ok(*count);
+    }
+    if counts.len() == MAX_SERIES {
         return Err(FileProblem::TooManySeries);
     }
-    let count = counts.entry(name.clone()).or_default();
-    *count += 1;
-    Ok(*count)
+    check_labels(&name.labels)?;
+    counts.insert(name.clone(), 1);
+    Ok(1)
 }

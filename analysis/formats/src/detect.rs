@@ -7,7 +7,7 @@ use crate::{
 use std::collections::BTreeSet;
 
 /// How much of a file is looked at.
-const LOOKED_AT_BYTES: usize = 1 << 20;
+const LOOKED_AT_BYTES: usize = 8 << 20;
 
 /// Contents of which no format can be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +46,8 @@ pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
     let text = text::without_colors(&text);
     let text = layout::without_assignment(text.trim_start_matches('\u{feff}').trim_start());
     match text.chars().next() {
-        Some('{' | '[') => of_json(text),
+        // Programs may say something in brackets before what a tool prints.
+        Some('{' | '[') => of_json(text).or_else(|error| of_lines(text).map_err(|_| error)),
         None => Err(DetectError::Unknown),
         Some('<') if text.contains("<BenchmarkResults ") => Ok(Format::Catch2),
         Some(_) => of_lines(text),

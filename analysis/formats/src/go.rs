@@ -101,7 +101,7 @@ impl<'t> Reader<'t> {
             self.end_begun();
             self.result(line, content)?;
             self.measured.extend(content.split_whitespace().next());
-        } else if content.contains("panic: ") {
+        } else if content.starts_with("panic: ") || content.contains("\tpanic: ") {
             self.has_panicked = true;
             let begun = self.begun.take().map(|(_, name)| name);
             if let Some(name) = begun.or(beginning(content)) {

@@ -13,7 +13,7 @@ use crate::{
     Collection, Fault, FileProblem, ImportCode, ImportWarning, Json, Measurand, Misfit, MissingKind, Name,
     SeriesName, SeriesUnit, WALL,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The one version of the JSON format, which files before 1.9 do not name.
 const KNOWN_VERSION: &str = "1";
@@ -147,13 +147,16 @@ fn refuse_aggregates(aggregates: &BTreeSet<&str>, collection: &Collection) -> Re
 /// word once where that name has a mean; or, where only aggregates were reported, those of a benchmark that has both a mean and a
 /// median.
 fn aggregates<'n>(names: &[&'n str]) -> BTreeSet<&'n str> {
-    let known: BTreeSet<&str> = names.iter().copied().collect();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names {
+        *known.entry(name).or_insert(0) += 1;
+    }
     let is_aggregate = |name: &&&str| {
         let Some((stem, _)) = name.rsplit_once('_') else { return false };
-        let has = |word: &str| known.contains(format!("{stem}{word}").as_str());
+        let has = |word: &str| known.contains_key(format!("{stem}{word}").as_str());
         let is_usual = AGGREGATES.iter().chain([&RMS]).any(|word| name.strip_suffix(word) == Some(stem));
         // Statistics of the user's own stand beside the usual ones, once for all repetitions.
-        let is_own = has("") && has("_mean") && names.iter().filter(|other| *other == *name).count() == 1;
+        let is_own = has("") && has("_mean") && known[**name] == 1;
         is_usual && (has("") || has("_mean") && has("_median") || has("_BigO") && has(RMS)) || is_own
     };
     names.iter().filter(is_aggregate).copied().collect()

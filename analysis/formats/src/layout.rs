@@ -170,8 +170,13 @@ impl<'j, 'a> Reader<'j, 'a> {
         let divisor = self.field(result, layout.divisor).map_or(Ok(1.0), |divisor| divisor.number(0))?;
         let mut is_measured = false;
         for (metric, unit, way) in layout.measures {
+            // Of some files a way is that of another thing.
+            let (guard, steps_of_way) = way.split_once('?').unwrap_or(("", way));
+            if !guard.is_empty() && result.get(guard).is_none() {
+                continue;
+            }
             let mut values = vec![result];
-            for step in way.split('/') {
+            for step in steps_of_way.split('/') {
                 values = values.iter().flat_map(|node| steps(node, step)).map(|(_, node)| node).collect();
             }
             is_measured |= !values.is_empty();

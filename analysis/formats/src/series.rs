@@ -211,6 +211,14 @@ pub(crate) fn is_rate(word: &str) -> bool {
     if RATES.split(' ').any(|rate| word.eq_ignore_ascii_case(rate)) {
         return true;
     }
+    // The unit of a heading such as `time/ms` stands behind the slash.
+    let amount = word.split('/').next().unwrap_or_default();
+    if ["time", "latency", "duration", "wall", "elapsed", "cpu"]
+        .iter()
+        .any(|one| amount.eq_ignore_ascii_case(one))
+    {
+        return false;
+    }
     let (_, of_word) = word.rsplit_once("per_").or_else(|| word.rsplit_once("per ")).unwrap_or_default();
     word.split('/').skip(1).any(|divisor| TIMES.contains(&divisor.trim())) || TIMES.contains(&of_word.trim())
 }

@@ -39,10 +39,14 @@ const WALL_COLUMNS: [&str; 6] = ["", "time", "wall", "elapsed", "runtime", "dura
 pub(crate) fn unit_in(column: &str) -> Option<(&str, Name)> {
     const BETWEEN: [char; 6] = ['_', ' ', '(', ')', '[', ']'];
     let column = column.trim_end_matches(BETWEEN);
-    let word = column.rsplit(BETWEEN).next()?;
+    let mut word = column.rsplit(BETWEEN).next()?;
+    if !is_rate(word) {
+        // A heading such as `time/ms` has its unit behind the slash.
+        word = word.rsplit('/').next()?;
+    }
     let unit = Name::new(word).ok()?;
     let is_amount = matches!(SeriesUnit::of_word(&unit).0, SeriesUnit::Seconds | SeriesUnit::Bytes);
-    let stem = column[..column.len() - word.len()].trim_end_matches(BETWEEN);
+    let stem = column[..column.len() - word.len()].trim_end_matches('/').trim_end_matches(BETWEEN);
     // The second of `items_per_second` is no unit of its values.
     let is_unit = is_rate(word) || is_amount && !is_rate(column);
     is_unit.then_some((stem, unit))

@@ -58,17 +58,18 @@ layouts! {
         benchmark: "llama-bench", version: "@build_commit", labels: &["@n_prompt", "@n_gen", "@n_depth"],
         settings: &[
             "@model_type", "@model_filename", "@backends", "@n_batch", "@n_ubatch", "@n_threads", "@type_k", "@type_v",
-            "@n_gpu_layers", "@n_cpu_moe", "@split_mode", "@no_kv_offload", "@flash_attn"
+            "@n_gpu_layers", "@n_cpu_moe", "@split_mode", "@no_kv_offload", "@flash_attn", "@use_mmap", "@main_gpu", "@tensor_split",
+            "@embeddings", "@cpu_mask", "@cpu_strict", "@poll", "@gpu_info"
         ],
         measures: &[(WALL, "ns", "samples_ns/*"), ("tokens_per_second", "tokens/s", "samples_ts/*")],
         machine: ["", "", "", "cpu_info", ""]
     }
     // All its commands: latency, throughput, serve. Without streaming the times to and between tokens are 0.
     Vllm {
-        benchmark: "vllm", zero_is_none: true, iterations: "latencies/*",
+        benchmark: "vllm", zero_is_none: true, iterations: "avg_latency?latencies/*",
         settings: &["@model_id", "@backend", "@num_prompts", "@request_rate", "@max_concurrency"],
         measures: &[
-            (WALL, "s", "latencies/*"), ("requests_per_second", "requests/s", "requests_per_second"),
+            (WALL, "s", "avg_latency?latencies/*"), ("requests_per_second", "requests/s", "requests_per_second"),
             ("tokens_per_second", "tokens/s", "tokens_per_second"), ("request_throughput", "requests/s", "request_throughput"),
             ("output_throughput", "tokens/s", "output_throughput"),
             ("total_token_throughput", "tokens/s", "total_token_throughput"), ("mean_ttft", "ms", "mean_ttft_ms"),

@@ -611,3 +611,50 @@ fn go_failures_are_of_the_package_that_ends() {
     let it = read(panicked.as_bytes(), Format::Go, &Options::default()).unwrap();
     assert_eq!(it.series[1].name.to_string(), "F-2, pkg q/b (wall)");
 }
+
+#[test]
+fn a_unit_behind_a_slash_is_no_rate() {
+    for (column, unit, better) in [
+        ("time/ms", "s", Direction::Lower),
+        ("latency/min", "", Direction::Lower),
+        ("ops/ms", "ops/ms", Direction::Higher),
+    ] {
+        let text = format!("benchmark,{column}\na,5\n");
+        let it = read(text.as_bytes(), Format::Csv, &Options::default()).unwrap();
+        let series = &it.series[0];
+        let expected = if unit == "s" || better == Direction::Higher { Some(better) } else { None };
+        assert_eq!((series.unit.to_string().as_str(), series.better), (unit, expected), "{column}");
+    }
+}
+
+#[test]
+fn what_a_tool_did_not_end_is_missing_and_what_it_says_besides_is_no_value() {
+    let criterion = "Benchmarking first: Warming up\nfirst   time:   [1.0 ns 2.0 ns 3.0 ns]\nBenchmarking second: Warming up\n\
+                     run_time:parse   time:   [4.0 ns 5.0 ns 6.0 ns]\nBenchmarking third: Warming up\n";
+    let it = read(criterion.as_bytes(), Format::CargoBench, &Options::default()).unwrap();
+    let names: Vec<&str> = it.series.iter().map(|one| one.name.benchmark.as_str()).collect();
+    assert_eq!(names, ["first", "run_time:parse"]);
+    assert_eq!(missing(criterion, Format::CargoBench), [("third".to_owned(), MissingKind::Failed)]);
+    let serve = r#"{"backend": "vllm", "model_id": "m", "num_prompts": 2, "request_throughput": 5.0, "latencies": [1.5, 0.0], "mean_ttft_ms": 3.0}"#;
+    let it = read(serve.as_bytes(), Format::Vllm, &Options::default()).unwrap();
+    assert!(it.series.iter().all(|one| one.name.metric.as_str() != WALL));
+    let go = "BenchmarkA-8 \trecovered panic: x\n   1000\t 5 ns/op\nPASS\n";
+    assert_eq!(missing(go, Format::Go), []);
+    let osu = b"[node01:12345] mca_base: said\n# OSU MPI Latency Test v7.0\n# Size          Latency (us)\n1                       0.95\n";
+    assert_eq!(detect(osu), Ok(Format::Osu));
+}
+
+#[test]
+fn long_names_of_many_series_and_many_names_are_bounded() {
+    let long = "x".repeat(100_000);
+    let mut text = format!("pkg: {long}\n");
+    for at in 0..20_000 {
+        text.push_str(&format!("Benchmark{at} 1 1 ns/op\n"));
+    }
+    assert_eq!(refusal(text.as_bytes(), Format::Go).problem, FileProblem::TooManySeries);
+    let mut csv = "name,iterations,real_time,cpu_time,time_unit\nx,1,1,1,ns\nx_mean,1,1,1,ns\n".to_owned();
+    for at in 0..30_000 {
+        csv.push_str(&format!("x_{at},1,1,1,ns\n"));
+    }
+    assert_eq!(values(&csv, Format::GoogleBenchmarkCsv), [[1e-9]]);
+}
