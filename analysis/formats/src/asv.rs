@@ -4,9 +4,10 @@
 //! several processes by turns but writes their samples into one list, so they are one run. Benchmarks that count or measure
 //! memory have one number, not a sample, and are left out with a warning, as are those whose samples were not recorded.
 
-use crate::bounds::MAX_LABELS;
-use crate::json::{Json, Misfit};
-use crate::{Collection, FileProblem, ImportCode, ImportWarning, MissingKind, Name, SeriesName, SeriesUnit};
+use crate::{
+    Collection, FileProblem, ImportCode, ImportWarning, Json, Misfit, MissingKind, Name, SeriesName,
+    SeriesUnit, bounds::MAX_LABELS, bounds::MAX_SERIES,
+};
 use std::collections::BTreeMap;
 
 /// The versions of the format: the second one, since asv 0.4, names the columns of its results.
@@ -14,8 +15,6 @@ const KNOWN_VERSIONS: &str = "1 and 2";
 const COLUMNS_VERSION: &str = "2";
 /// The ways to the facts of the machine.
 const MACHINE: [&str; 5] = ["params/machine", "params/os", "params/arch", "params/cpu", "params/num_cpu"];
-/// Combinations of parameters of one benchmark: as many as there may be series.
-const MAX_COMBINATIONS: usize = crate::bounds::MAX_SERIES;
 /// What times are called, by asv's own rule.
 const TIMES: [&str; 2] = ["time_", "timeraw_"];
 
@@ -102,7 +101,8 @@ impl<'j, 'a> Row<'j, 'a> {
         }
         for (at, parameter) in parameters.iter().enumerate() {
             let values = parameter.list()?;
-            if combinations.len().saturating_mul(values.len()) > MAX_COMBINATIONS {
+            // Each combination is a series.
+            if combinations.len().saturating_mul(values.len()) > MAX_SERIES {
                 return Err(parameter.misfit(FileProblem::TooManySeries));
             }
             let key = Name::beginning(&format!("param{}", at + 1));

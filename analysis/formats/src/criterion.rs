@@ -54,9 +54,8 @@ fn samples(lists: [&Json<'_>; 2], series: &Measurand, collection: &mut Collectio
 /// # Errors
 /// A file that is no such description.
 pub fn criterion_name(bytes: &[u8]) -> Result<Name, FileProblem> {
-    let name =
-        decode(bytes).and_then(|text| read_document(text, |document| document.field("full_id")?.name()));
-    name.map_err(|fault| fault.problem)
+    let text = decode(bytes).map_err(|fault| fault.problem)?;
+    read_document(text, |document| document.field("full_id")?.name()).map_err(|fault| fault.problem)
 }
 
 /// `…/criterion/<benchmark…>/<baseline>/sample.json`: the baseline is the version.
@@ -80,8 +79,7 @@ fn name_of_folders(options: &Options<'_>) -> SeriesName {
 
 /// Whether a text is an array of arrays of numbers, as `sample.json` was before criterion 0.3.4.
 pub(crate) fn looks_like_old_sample(text: &str) -> bool {
-    let inner = text.strip_prefix('[').map(str::trim_start);
-    inner.is_some_and(|inner| inner.starts_with('['))
+    text.strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with('['))
 }
 
 /// `raw.csv`: one row a sample.

@@ -10,7 +10,6 @@ use std::{fmt, str::FromStr};
 const RUN: Option<ValueOf> = Some(ValueOf::Run);
 const ITERATION: Option<ValueOf> = Some(ValueOf::Iteration);
 const SUMMARY: Option<ValueOf> = Some(ValueOf::Summary);
-const NOT_TOLD: Option<ValueOf> = None;
 
 /// What to do about a file of summaries, where its tool writes no values.
 const VALUES: &str = "a test needs every value: give the values themselves, one per line";
@@ -88,7 +87,7 @@ formats! {
     /// `--export-json` of version 2: all metrics of all runs.
     Hyperfine2 = "hyperfine-2", "hyperfine JSON (version 2)", RUN, instead: "use --export-json";
     /// `--export-csv`: recognised and refused, since it has no values.
-    HyperfineCsv = "hyperfine-csv", "hyperfine CSV", NOT_TOLD, instead: "use --export-json";
+    HyperfineCsv = "hyperfine-csv", "hyperfine CSV", None, instead: "use --export-json";
     /// `--benchmark_format=json`: times, CPU times, counters and rates of all repetitions.
     GoogleBenchmark = "google-benchmark", "Google Benchmark JSON", SUMMARY, leaves_out: "aggregates",
         instead: "leave out --benchmark_report_aggregates_only, and repeat with --benchmark_repetitions";
@@ -111,7 +110,7 @@ formats! {
     BenchmarkDotNet = "benchmark-dotnet", "a BenchmarkDotNet report", SUMMARY,
         leaves_out: "what it took for outliers, which a warning counts", instead: "export JSON, with its measurements";
     /// What it prints or writes as XML: recognised and refused, since it has no values.
-    Catch2 = "catch2", "Catch2 output", NOT_TOLD,
+    Catch2 = "catch2", "Catch2 output", None,
         instead: "Catch2 writes none: measure the program as a whole, or write each time yourself, one per line";
     /// `-o`: the values of all processes.
     Pyperf = "pyperf", "pyperf JSON", SUMMARY, leaves_out: "warm-ups, calibration";
@@ -119,7 +118,7 @@ formats! {
     CriterionSample = "criterion-sample", "criterion's sample.json", SUMMARY,
         instead: "take criterion's sample.json, or its whole directory";
     /// An `estimates.json`: recognised and refused, since it has no values.
-    CriterionEstimates = "criterion-estimates", "criterion's estimates.json", NOT_TOLD,
+    CriterionEstimates = "criterion-estimates", "criterion's estimates.json", None,
         instead: "take criterion's sample.json, or its whole directory";
     /// A `raw.csv`.
     CriterionRaw = "criterion-raw", "criterion's raw.csv", SUMMARY;
@@ -152,12 +151,12 @@ formats! {
     BenchmarkTools = "benchmark-tools", "BenchmarkTools.jl JSON", SUMMARY, leaves_out: "estimates, judgements, garbage collection",
         instead: "save the trials, not their estimates";
     /// The `data.js` of github-action-benchmark: a commit is a version, each of its values one observation.
-    GithubBenchmarkHistory = "github-benchmark-history", "a history of github-action-benchmark", NOT_TOLD,
+    GithubBenchmarkHistory = "github-benchmark-history", "a history of github-action-benchmark", None,
         leaves_out: "ranges";
     /// Custom results for github-action-benchmark: a list of names, values and units.
-    GithubBenchmark = "github-benchmark", "github-action-benchmark JSON", NOT_TOLD, leaves_out: "ranges";
+    GithubBenchmark = "github-benchmark", "github-action-benchmark JSON", None, leaves_out: "ranges";
     /// Bencher Metric Format: the value of each measure.
-    Bencher = "bencher", "Bencher Metric Format", NOT_TOLD, leaves_out: "lower and upper values";
+    Bencher = "bencher", "Bencher Metric Format", None, leaves_out: "lower and upper values";
     /// `--output-format=json` of version 3: latency, operations and bandwidth of a job in each direction, as one observation.
     Fio = "fio", "fio JSON", SUMMARY, leaves_out: "percentiles, CPU and disk use, times series of logs";
     /// json-split of `runtime-profile` and queries: each column of numbers by region, and by rank.
@@ -178,11 +177,11 @@ formats! {
     /// `eval_results.json` of KernelBench: mean times; what did not compile or is wrong has failed.
     KernelBenchEvaluation = "kernelbench", "KernelBench evaluation results", SUMMARY, leaves_out: "spreads, errors";
     /// One number a line, as the Speedup-Test's samples.
-    Plain = "plain", "numbers, one per line", NOT_TOLD;
+    Plain = "plain", "numbers, one per line", None;
     /// A table with a header, in the columns that are named.
-    Csv = "csv", "a CSV table", NOT_TOLD, leaves_out: "other columns";
+    Csv = "csv", "a CSV table", None, leaves_out: "other columns";
     /// One JSON object a line, with the columns of a table as its fields.
-    JsonLines = "json-lines", "JSON lines", NOT_TOLD, leaves_out: "other fields";
+    JsonLines = "json-lines", "JSON lines", None, leaves_out: "other fields";
 }
 
 /// A word that names no format.

@@ -165,11 +165,8 @@ impl<'t> Reader<'t> {
     }
 
     fn series_name(&self, benchmark: Name) -> SeriesName {
-        SeriesName {
-            version: self.version.clone(),
-            labels: self.labels.clone(),
-            ..SeriesName::wall(benchmark)
-        }
+        let labels = self.labels.clone();
+        SeriesName { version: self.version.clone(), labels, ..SeriesName::wall(benchmark) }
     }
 
     /// Sets a key of the configuration; an empty value takes it away.

@@ -108,7 +108,9 @@ fn metric(meaning: &'static str) -> Option<(&'static str, &'static str)> {
 pub(crate) fn read(text: &str, format: Format) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let Some(layout) = LAYOUTS.iter().find(|layout| layout.format == format) else { return Ok(collection) };
-    let mut process = Process::new(layout);
+    let described = SeriesName::wall(Name::of(format.word()));
+    let header = Some(Header::new());
+    let mut process = Process { layout, run: 0, last: described.clone(), described, header };
     for (line, content) in lines(text) {
         process.read_line(content, &mut collection).map_err(|problem| Fault::at(line, 1, problem))?;
     }
@@ -128,11 +130,6 @@ struct Process {
 }
 
 impl Process {
-    fn new(layout: &'static Layout) -> Self {
-        let described = SeriesName::wall(Name::of(layout.format.word()));
-        Self { layout, run: 0, last: described.clone(), described, header: Some(Header::new()) }
-    }
-
     fn read_line(&mut self, line: &str, collection: &mut Collection) -> Result<(), FileProblem> {
         if let Some(title) = TITLES.iter().find_map(|title| line.strip_prefix(title)) {
             let (name, version) = title.rsplit_once(" v").unwrap_or((title, ""));

@@ -161,7 +161,7 @@ fn opening(answer: &Answer, subject: Subject<'_>) -> String {
     match answer.better {
         Preference::Higher => unit.push_str(", more is better"),
         Preference::Lower if subject.is_direction_assumed && answer.versions.len() > 1 => {
-            unit.push_str(", less is better (assumed)")
+            unit.push_str(", less is better (assumed)");
         }
         Preference::Lower => {}
     }

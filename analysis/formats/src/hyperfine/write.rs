@@ -150,11 +150,9 @@ fn add_metrics(result: &mut Value, name: &SeriesName, metrics: &Metrics<'_>) -> 
             }
             (USER | SYSTEM, SeriesUnit::Seconds) => result[*metric] = json!(mean(values)),
             (MAX_RSS, SeriesUnit::Bytes) => {
-                let Some(whole) = values.iter().map(|value| whole(*value)).collect::<Option<Vec<u64>>>()
-                else {
-                    return Err(WriteHyperfineError::NotWholeBytes { series: Box::new(series.name.clone()) });
-                };
-                result["memory_usage_byte"] = json!(whole);
+                let bytes: Option<Vec<u64>> = values.iter().map(|value| whole(*value)).collect();
+                let refusal = WriteHyperfineError::NotWholeBytes { series: Box::new(series.name.clone()) };
+                result["memory_usage_byte"] = json!(bytes.ok_or(refusal)?);
             }
             _ => return Err(no_place(series)),
         }
