@@ -82,10 +82,7 @@ impl Collection {
         match decimal::read(text, series.shift) {
             Ok(value) => self.push(series, run, value),
             Err(NumberProblem::NotFinite) => self.leave_out(&series.name),
-            Err(NumberProblem::NotANumber) if decimal::stands_for_none(text) => self.leave_out(&series.name),
-            Err(NumberProblem::NotANumber) if decimal::stands_for_failure(text) => {
-                count_one(&mut self.failed_runs, &series.name).map(drop)
-            }
+            Err(NumberProblem::Failed) => count_one(&mut self.failed_runs, &series.name).map(drop),
             Err(problem) => Err(FileProblem::number(text, problem)),
         }
     }
@@ -94,8 +91,7 @@ impl Collection {
     pub(crate) fn push_json(&mut self, series: &Measurand, run: u64, value: &Json<'_>) -> Result<(), Misfit> {
         let pushed = match value {
             _ if value.is_not_finite() => self.leave_out(&series.name),
-            Json::Text(text) if decimal::stands_for_none(text) => self.leave_out(&series.name),
-            Json::Text(text) if decimal::stands_for_failure(text) => {
+            Json::Text(text) if decimal::read(text, 0) == Err(NumberProblem::Failed) => {
                 count_one(&mut self.failed_runs, &series.name).map(drop)
             }
             _ => self.push(series, run, value.number(series.shift)?),

@@ -13,6 +13,9 @@ pub enum NumberProblem {
     NotANumber,
     #[error("is not a finite number")]
     NotFinite,
+    /// A word for a run that failed.
+    #[error("says that the run failed")]
+    Failed,
     /// Beyond the largest 64-bit float.
     #[error("is larger than a 64-bit float holds")]
     TooLarge,
@@ -32,25 +35,20 @@ impl NumberProblem {
         match self {
             Self::NotANumber => "numbers are decimal with a point, without thousands separators and units",
             Self::OtherMark => "write all numbers with one decimal mark, and nothing between thousands",
-            Self::NotFinite => "leave out the runs that have no value, and say so where you publish",
+            Self::NotFinite | Self::Failed => {
+                "leave out the runs that have no value, and say so where you publish"
+            }
             Self::TooLarge | Self::TooSmall => "give the values in another unit",
             Self::TooLong => "write numbers with 17 digits at most, which is all that a 64-bit float holds",
         }
     }
 }
 
-/// Whether a text stands for a number that is not there.
-pub(crate) fn stands_for_none(text: &str) -> bool {
-    const WORDS: [&str; 7] = ["", "-", "n/a", "na", "null", "none", "nan"];
-    WORDS.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
-}
-
-/// Whether a text stands for a run that failed.
-pub(crate) fn stands_for_failure(text: &str) -> bool {
-    const WORDS: [&str; 9] =
-        ["fail", "failed", "error", "crash", "crashed", "timeout", "timed out", "killed", "oom"];
-    WORDS.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
-}
+/// The words for a number that is not there, without a sign.
+const ABSENT: [&str; 10] = ["", "n/a", "na", "none", "null", "nan", "inf", "infinity", "1.#inf", "1.#qnan"];
+/// The words for a run that failed.
+const FAILED: [&str; 9] =
+    ["fail", "failed", "error", "crash", "crashed", "timeout", "timed out", "killed", "oom"];
 
 /// The float nearest to `text` × 10^`shift`.
 pub(crate) fn read(text: &str, shift: i32) -> Result<f64, NumberProblem> {
@@ -59,8 +57,13 @@ pub(crate) fn read(text: &str, shift: i32) -> Result<f64, NumberProblem> {
     }
     let (mantissa, exponent) = split(text).ok_or_else(|| {
         let word = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
-        let known = ["nan", "inf", "infinity", "na", "1.#inf", "1.#qnan"];
-        if known.contains(&word.as_str()) { NumberProblem::NotFinite } else { NumberProblem::NotANumber }
+        if ABSENT.contains(&word.as_str()) {
+            NumberProblem::NotFinite
+        } else if FAILED.contains(&word.as_str()) {
+            NumberProblem::Failed
+        } else {
+            NumberProblem::NotANumber
+        }
     })?;
     let exponent = exponent.saturating_add(i64::from(shift));
     let value: f64 = format!("{mantissa}e{exponent}").parse().map_err(|_| NumberProblem::NotANumber)?;
@@ -120,7 +123,7 @@ mod tests {
         assert_eq!(read("1e-9223372036854775808", -9), Err(NumberProblem::TooSmall));
         assert_eq!(read("0e99999999999999999999", 0), Ok(0.0));
         assert_eq!(read("-Infinity", 0), Err(NumberProblem::NotFinite));
-        for text in ["", ".", "-", "1e", "1e+", "0x1f", "1,5", "1_000", "1 2", "١", "1d3", "--1", "."] {
+        for text in [".", "1e", "1e+", "0x1f", "1,5", "1_000", "1 2", "١", "1d3", "--1", "."] {
             assert_eq!(read(text, 0), Err(NumberProblem::NotANumber), "{text}");
         }
         assert_eq!(read(&"1".repeat(MAX_NUMBER_CHARS + 1), 0), Err(NumberProblem::TooLong));

@@ -70,18 +70,6 @@ pub enum MissingKind {
     FailedRuns { failed: u64, runs: u64 },
 }
 
-impl MissingKind {
-    /// A word that stays the same between releases.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Unreadable => "unreadable",
-            Self::FailedRuns { .. } => "failed_runs",
-        }
-    }
-}
-
 /// What a reader of results from a file has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportWarning {
@@ -107,14 +95,12 @@ macro_rules! import_codes {
 
             /// A word that stays the same between releases.
             pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$code => $word,)+
-                }
+                self.word_and_text().0
             }
 
-            const fn text(self) -> &'static str {
+            const fn word_and_text(self) -> (&'static str, &'static str) {
                 match self {
-                    $(Self::$code => $text,)+
+                    $(Self::$code => ($word, $text),)+
                 }
             }
         }
@@ -180,7 +166,7 @@ impl fmt::Display for ImportWarning {
         if self.subject.is_some() && self.code != ImportCode::Units {
             write!(f, "{subject}: ")?;
         }
-        let text = self.code.text().replace("{count}", &self.count.to_string());
+        let text = self.code.word_and_text().1.replace("{count}", &self.count.to_string());
         f.write_str(&text.replace("{subject}", &subject))
     }
 }

@@ -27,5 +27,5 @@ pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Faul
 pub(crate) fn looks_plain(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let read = decimal::read(first.trim(), 0);
-    !matches!(read, Err(NumberProblem::NotANumber | NumberProblem::TooLong))
+    !matches!(read, Err(NumberProblem::NotANumber | NumberProblem::Failed | NumberProblem::TooLong))
 }

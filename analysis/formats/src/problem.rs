@@ -145,23 +145,17 @@ impl FileProblem {
             Self::TooManyBytes | Self::TooManyNodes | Self::TooManyValues | Self::TooManySeries => {
                 "split the file by benchmark"
             }
-            Self::Truncated { .. } | Self::DamagedGzip => {
-                "the file seems truncated; copy it again, or let the tool finish"
-            }
+            Self::Truncated { .. } | Self::DamagedGzip => "copy the file again, or let the tool finish",
             Self::UnknownVersion { .. } => "export the file again with a version of the tool that is known",
             Self::NoColumn { .. } => {
-                "name the columns: --column for the values, --benchmark-column, --version-column, --run-column"
+                "name it: --column (values), --benchmark-column, --version-column, --run-column"
             }
             Self::SeveralColumns { .. } => "name the column of the values with --column NAME",
-            Self::UnusedColumn { .. } => {
-                "--benchmark-column takes it for the benchmark, and --ignore leaves it out, each with its name"
-            }
+            Self::UnusedColumn { .. } => "--benchmark-column NAME takes it, and --ignore NAME leaves it out",
             Self::SecondNumber => "for tables, write a header and name the columns",
             Self::NotUtf8 => "save the file as UTF-8",
             Self::Number { problem, .. } => problem.hint(),
-            Self::RowLength { .. } => {
-                "an empty field keeps its comma, a field with a comma is quoted, and a quote that opens closes"
-            }
+            Self::RowLength { .. } => "empty fields keep their commas, and a field with a comma is quoted",
             // What to do about summaries differs by tool: ReadError says it.
             _ => return None,
         };

@@ -45,16 +45,6 @@ pub enum Direction {
     Higher,
 }
 
-impl Direction {
-    /// A word that stays the same between releases.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Lower => "lower",
-            Self::Higher => "higher",
-        }
-    }
-}
-
 /// What one value stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,35 +69,6 @@ pub struct SeriesName {
     pub labels: BTreeMap<Name, Name>,
     /// The metric: [`WALL`], [`USER`], [`SYSTEM`] and [`MAX_RSS`] where it is one of these, else the tool's word.
     pub metric: Name,
-}
-
-impl ValueOf {
-    /// A word that stays the same between releases.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Iteration => "iteration",
-            Self::Summary => "summary",
-        }
-    }
-
-    /// Several values, in a sentence.
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::Run => "runs",
-            Self::Iteration => "iterations inside processes",
-            Self::Summary => "batches of iterations",
-        }
-    }
-
-    /// What a value is of, behind a metric and its unit.
-    pub const fn per(self) -> &'static str {
-        match self {
-            Self::Run => "per run",
-            Self::Iteration => "per iteration",
-            Self::Summary => "per iteration, in batches",
-        }
-    }
 }
 
 impl SeriesName {
@@ -203,24 +164,21 @@ impl SeriesUnit {
 
 /// Whether a word is a rate: it has a time in its denominator, as `MB/s`, `ops/ms` and `items_per_second`, or is known for one.
 pub(crate) fn is_rate(word: &str) -> bool {
-    const TIMES: [&str; 16] = [
-        "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "μs", "usec", "ns", "nsec", "min",
-        "minute", "hour",
-    ];
+    const TIMES: &str = "s sec secs second seconds ms msec us µs μs usec ns nsec min minute hour";
     const RATES: &str = "bandwidth bps flops fps gbps gflops iops kbps mbps mflops qps rps tflops throughput";
-    if RATES.split(' ').any(|rate| word.eq_ignore_ascii_case(rate)) {
-        return true;
-    }
-    // The unit of a heading such as `time/ms` stands behind the slash.
-    let amount = word.split('/').next().unwrap_or_default();
-    if ["time", "latency", "duration", "wall", "elapsed", "cpu"]
-        .iter()
-        .any(|one| amount.eq_ignore_ascii_case(one))
-    {
-        return false;
+    const AMOUNTS: &str = "time latency duration wall elapsed cpu";
+    let mut parts = word.split('/');
+    let amount = parts.next().unwrap_or_default();
+    if has_word(RATES, word) || has_word(AMOUNTS, amount) {
+        // The unit of a heading such as `time/ms` stands behind the slash.
+        return has_word(RATES, word);
     }
     let (_, of_word) = word.rsplit_once("per_").or_else(|| word.rsplit_once("per ")).unwrap_or_default();
-    word.split('/').skip(1).any(|divisor| TIMES.contains(&divisor.trim())) || TIMES.contains(&of_word.trim())
+    parts.chain([of_word]).any(|divisor| has_word(TIMES, divisor.trim()))
+}
+
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known.eq_ignore_ascii_case(word))
 }
 
 impl fmt::Display for SeriesUnit {

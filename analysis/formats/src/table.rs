@@ -240,8 +240,6 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
 /// Whether a field may stand in a column of values: a number, or a word for one that is not there.
 pub(crate) fn looks_like_number(field: &str) -> bool {
     decimal::read(&field.replacen(',', ".", 1), 0) != Err(NumberProblem::NotANumber)
-        || decimal::stands_for_none(field)
-        || decimal::stands_for_failure(field)
 }
 
 /// The number with a decimal point. One with another mark than those before is refused: one of the two separates thousands.

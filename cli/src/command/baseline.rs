@@ -255,6 +255,11 @@ fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<Strin
     }
 }
 
+/// The word of one of a few things, as JSON has it.
+fn word_of(thing: Option<impl Serialize>) -> Option<String> {
+    serde_json::to_value(thing?).ok()?.as_str().map(str::to_owned)
+}
+
 /// One row a value and one a remark, under the usual names of columns, by which `compare` and `import` read them back.
 fn values(imported: &Imported) -> Sheet {
     let has_blocks = imported.series.iter().any(|series| !series.runs.blocks().is_empty());
@@ -283,8 +288,8 @@ fn values(imported: &Imported) -> Sheet {
                     SheetCell::text(series.name.metric.to_string()),
                     SheetCell::text(series.unit.to_string()),
                     SheetCell::Number(*value),
-                    optional(series.better.map(|better| better.as_str().to_owned())),
-                    optional(series.value_of.map(|value_of| value_of.as_str().to_owned())),
+                    optional(word_of(series.better)),
+                    optional(word_of(series.value_of)),
                 ];
                 if has_blocks {
                     let block = series.runs.blocks().get(run).cloned().flatten();

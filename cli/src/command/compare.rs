@@ -166,7 +166,7 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         keep(name, (&inquiry, &versions), arguments.method.control(), &sources)?;
     }
     let unit = versions.unit.to_string();
-    let per = versions.value_of().map_or("", ValueOf::per);
+    let per = versions.value_of().map_or("", per);
     let is_direction_assumed = versions.better.is_none() && !arguments.higher_is_better;
     let subject = Subject { metric: &versions.metric, unit: &unit, per, is_direction_assumed };
     let text = match form {
@@ -258,6 +258,24 @@ fn text_of_long_fits(sizes: &[usize], resamples: usize) -> Option<String> {
     ))
 }
 
+/// Several values, in a sentence.
+const fn plural(value_of: ValueOf) -> &'static str {
+    match value_of {
+        ValueOf::Run => "runs",
+        ValueOf::Iteration => "iterations inside processes",
+        ValueOf::Summary => "batches of iterations",
+    }
+}
+
+/// What a value is of, behind a metric and its unit.
+const fn per(value_of: ValueOf) -> &'static str {
+    match value_of {
+        ValueOf::Run => "per run",
+        ValueOf::Iteration => "per iteration",
+        ValueOf::Summary => "per iteration, in batches",
+    }
+}
+
 fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
     Failure::usage(anyhow!(with_causes(error)).context(format!("cannot answer by {}", inquiry.method.name())))
         .hint_if(error.hint())
@@ -277,7 +295,7 @@ fn caveats_of_files(sources: &[Source], versions: &Versions) -> Vec<Warning> {
     let known = versions.values_of.iter().filter_map(|(version, value_of)| Some((version, (*value_of)?)));
     let known: Vec<(&String, ValueOf)> = known.collect();
     if known.windows(2).any(|pair| pair[0].1 != pair[1].1) {
-        let told = known.iter().map(|(version, value_of)| format!("{version} has {}", value_of.plural()));
+        let told = known.iter().map(|(version, value_of)| format!("{version} has {}", plural(*value_of)));
         let sentence = format!(
             "The versions have values of unlike kinds, which differ in spread and may differ in what they measure: {}.",
             told.collect::<Vec<_>>().join(", ")

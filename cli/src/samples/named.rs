@@ -93,6 +93,9 @@ struct Line<'a> {
     tool: Option<&'static str>,
 }
 
+/// The remark on runs that failed.
+const FAILED_RUNS: &str = "failed_runs";
+
 /// What is known of a set beside its values: a benchmark without a result, or a warning of the file it is from.
 #[derive(Debug, Serialize)]
 pub(crate) struct RemarkLine {
@@ -114,12 +117,14 @@ pub(crate) struct RemarkLine {
 
 impl From<&MissingResult> for RemarkLine {
     fn from(result: &MissingResult) -> Self {
-        let (count, runs) = match result.kind {
-            MissingKind::FailedRuns { failed, runs } => (Some(failed), Some(runs)),
-            MissingKind::Failed | MissingKind::Skipped | MissingKind::Unreadable => (None, None),
+        let (remark, count, runs) = match result.kind {
+            MissingKind::Failed => ("failed", None, None),
+            MissingKind::Skipped => ("skipped", None, None),
+            MissingKind::Unreadable => ("unreadable", None, None),
+            MissingKind::FailedRuns { failed, runs } => (FAILED_RUNS, Some(failed), Some(runs)),
         };
         Self {
-            remark: result.kind.as_str(),
+            remark,
             benchmark: Some(result.benchmark.as_str().to_owned()),
             version: result.version.as_ref().map(|version| version.as_str().to_owned()),
             count,
@@ -133,12 +138,10 @@ impl RemarkLine {
     /// The remark on a benchmark that is missing in a comparison, unless only the comparison makes it so.
     pub(crate) fn of_missing(missing: &MissingBenchmark) -> Option<Self> {
         let (remark, count, runs) = match missing.cause {
-            MissingCause::Failed => (MissingKind::Failed.as_str(), None, None),
-            MissingCause::Skipped => (MissingKind::Skipped.as_str(), None, None),
-            MissingCause::Unreadable => (MissingKind::Unreadable.as_str(), None, None),
-            MissingCause::FailedRuns { failed, runs } => {
-                (MissingKind::FailedRuns { failed, runs }.as_str(), Some(failed), Some(runs))
-            }
+            MissingCause::Failed => ("failed", None, None),
+            MissingCause::Skipped => ("skipped", None, None),
+            MissingCause::Unreadable => ("unreadable", None, None),
+            MissingCause::FailedRuns { failed, runs } => (FAILED_RUNS, Some(failed), Some(runs)),
             MissingCause::Unusable => return None,
         };
         let benchmark = Some(missing.benchmark.clone());
