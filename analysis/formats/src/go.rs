@@ -114,7 +114,9 @@ impl<'t> Reader<'t> {
         } else if let Some(name) = beginning(content) {
             self.end_begun();
             self.begun = Some((line, name));
-        } else if let Some((_, name)) = self.begun.filter(|_| is_end_of_result(content)) {
+        } else if let Some((_, name)) = self.begun
+            && is_end_of_result(content)
+        {
             self.begun = None;
             self.result(line, &format!("{name} {content}"))?;
             self.measured.insert(name);
@@ -217,7 +219,7 @@ impl<'t> Reader<'t> {
         self.end_begun();
         // Results end in the number of processors, unless it is one; the names of failures do not.
         let suffixes: BTreeSet<&str> = self.measured.iter().map(|name| processors(name)).collect();
-        let suffix = suffixes.first().filter(|_| suffixes.len() == 1).copied().unwrap_or_default();
+        let suffix = if suffixes.len() == 1 { suffixes.first().map_or("", |only| only) } else { "" };
         for (line, mut name, kind) in self.missing {
             let is_bare = processors(name.benchmark.as_str()).is_empty();
             if is_bare && matches!(kind, MissingKind::Failed | MissingKind::Skipped) {
