@@ -2,7 +2,7 @@
 
 use crate::bounds::{MAX_FILE_BYTES, MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
 use crate::{
-    Direction, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand,
+    BetterWhen, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand,
     Misfit, MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit, ValueOf,
     decimal,
 };
@@ -36,7 +36,7 @@ pub(crate) struct Collection {
     /// What the numbers of runs stand for, where they are blocks that make pairs.
     pub(crate) blocks: Option<BTreeMap<u64, Name>>,
     /// What the file itself says of its series.
-    declared: BTreeMap<SeriesName, (Option<Direction>, Option<ValueOf>)>,
+    declared: BTreeMap<SeriesName, (Option<BetterWhen>, Option<ValueOf>)>,
     pub(crate) are_commands: bool,
 }
 
@@ -104,7 +104,7 @@ impl Collection {
     pub(crate) fn declare(
         &mut self,
         name: &SeriesName,
-        better: Option<Direction>,
+        better: Option<BetterWhen>,
         value_of: Option<ValueOf>,
     ) {
         if (better.is_some() || value_of.is_some()) && !self.declared.contains_key(name) {

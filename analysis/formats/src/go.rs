@@ -16,7 +16,7 @@ pub(crate) mod events;
 pub(crate) mod write;
 
 use crate::{
-    Collection, Direction, Fault, FileProblem, ImportCode, MissingKind, Name, SeriesName, SeriesUnit, WALL,
+    BetterWhen, Collection, Fault, FileProblem, ImportCode, MissingKind, Name, SeriesName, SeriesUnit, WALL,
     collection::check_labels, decimal, text::column, text::fields, text::lines,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +80,7 @@ struct Reader<'t> {
     /// The number of the process.
     run: u64,
     /// The directions that `Unit` lines declare, by metric.
-    directions: BTreeMap<String, Direction>,
+    directions: BTreeMap<String, BetterWhen>,
     /// The benchmarks that have results.
     measured: BTreeSet<&'t str>,
     /// A benchmark that has begun: what it printed stands between its name and its result.
@@ -266,12 +266,12 @@ fn processors(name: &str) -> &str {
 }
 
 /// What a line `Unit UNIT key=value…` says of a unit's direction.
-fn direction(line: &str) -> Option<(&str, Direction)> {
+fn direction(line: &str) -> Option<(&str, BetterWhen)> {
     let mut words = line.strip_prefix("Unit ")?.split_whitespace();
     let unit = words.next()?;
     words.find_map(|word| match word {
-        "better=higher" => Some((unit, Direction::Higher)),
-        "better=lower" => Some((unit, Direction::Lower)),
+        "better=higher" => Some((unit, BetterWhen::Higher)),
+        "better=lower" => Some((unit, BetterWhen::Lower)),
         _ => None,
     })
 }

@@ -8,7 +8,7 @@ mod tools;
 
 use self::tools::LAYOUTS;
 use crate::{
-    Collection, Direction, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit, MissingKind,
+    BetterWhen, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit, MissingKind,
     Name, SeriesName, SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::parse_all,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -266,10 +266,10 @@ impl<'j, 'a> Reader<'j, 'a> {
     }
 
     /// Which values are the better ones, as github-action-benchmark says it of what it cannot know.
-    fn direction(&self, result: &'j Json<'a>) -> Option<Direction> {
+    fn direction(&self, result: &'j Json<'a>) -> Option<BetterWhen> {
         match self.field(result, "tool")?.text().ok()? {
-            "customBiggerIsBetter" => Some(Direction::Higher),
-            "customSmallerIsBetter" => Some(Direction::Lower),
+            "customBiggerIsBetter" => Some(BetterWhen::Higher),
+            "customSmallerIsBetter" => Some(BetterWhen::Lower),
             _ => None,
         }
     }

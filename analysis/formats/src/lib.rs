@@ -76,4 +76,4 @@ pub use problem::{FilePlace, FileProblem, ReadError};
 pub use read::read;
 pub use runs::{Runs, RunsError};
 use series::Measurand;
-pub use series::{Direction, MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf, WALL};
+pub use series::{BetterWhen, MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf, WALL};

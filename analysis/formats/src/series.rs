@@ -22,7 +22,7 @@ pub struct Series {
     /// by n.
     pub runs: Runs,
     /// Which of them are the better ones, where the file or the unit tells.
-    pub better: Option<Direction>,
+    pub better: Option<BetterWhen>,
     /// What one value stands for, where the tool tells.
     pub value_of: Option<ValueOf>,
 }
@@ -38,7 +38,7 @@ impl Series {
 /// Which values are the better ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Direction {
+pub enum BetterWhen {
     /// The smaller ones: times, sizes.
     Lower,
     /// The larger ones: rates, scores.
@@ -151,12 +151,12 @@ impl SeriesUnit {
     }
 
     /// Which values of a metric in this unit are the better ones: what is counted per time is a rate, of which more is better.
-    pub(crate) fn better(&self, metric: &Name) -> Option<Direction> {
+    pub(crate) fn better(&self, metric: &Name) -> Option<BetterWhen> {
         match self {
-            Self::Seconds | Self::Bytes => Some(Direction::Lower),
-            Self::BytesPerSecond => Some(Direction::Higher),
-            Self::Named(word) if is_rate(word.as_str()) => Some(Direction::Higher),
-            Self::Bare | Self::Named(_) if is_rate(metric.as_str()) => Some(Direction::Higher),
+            Self::Seconds | Self::Bytes => Some(BetterWhen::Lower),
+            Self::BytesPerSecond => Some(BetterWhen::Higher),
+            Self::Named(word) if is_rate(word.as_str()) => Some(BetterWhen::Higher),
+            Self::Bare | Self::Named(_) if is_rate(metric.as_str()) => Some(BetterWhen::Higher),
             Self::Bare | Self::Named(_) => None,
         }
     }

@@ -24,7 +24,7 @@ use speedup_analysis::conclusion::{Spelled as _, Warning, WarningCode};
 use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preference};
 use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::seed::Seed};
-use speedup_formats::{Direction, Name, Runs, Series, SeriesName, SeriesUnit, ValueOf};
+use speedup_formats::{BetterWhen, Name, Runs, Series, SeriesName, SeriesUnit, ValueOf};
 use speedup_report::{answer, answer::Subject, html, junit, junit::JunitSubject, latex};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
@@ -352,16 +352,16 @@ impl Arguments {
     /// Which values are the better ones: as the files tell, or else the flag.
     fn preference(&self, versions: &Versions) -> Result<Preference, Failure> {
         match (versions.better, self.higher_is_better) {
-            (Some(Direction::Higher), false) if versions.undirected.is_some() => {
+            (Some(BetterWhen::Higher), false) if versions.undirected.is_some() => {
                 let benchmark = versions.undirected.as_deref().unwrap_or_default();
                 Err(Failure::usage(anyhow!(
                     "nothing tells whether more is better of {benchmark}, as of others"
                 ))
                 .hint("--higher-is-better says that it is"))
             }
-            (Some(Direction::Higher), _) | (None, true) => Ok(Preference::Higher),
-            (Some(Direction::Lower) | None, false) => Ok(Preference::Lower),
-            (Some(Direction::Lower), true) => {
+            (Some(BetterWhen::Higher), _) | (None, true) => Ok(Preference::Higher),
+            (Some(BetterWhen::Lower) | None, false) => Ok(Preference::Lower),
+            (Some(BetterWhen::Lower), true) => {
                 let unit = if versions.unit == SeriesUnit::Bare {
                     versions.metric.clone()
                 } else {
@@ -428,7 +428,7 @@ fn keep(
     let named = |text: &str| Name::new(text).map_err(Failure::usage);
     let better = match inquiry.better {
         Preference::Lower => versions.better,
-        Preference::Higher => Some(Direction::Higher),
+        Preference::Higher => Some(BetterWhen::Higher),
     };
     let value_of = versions.values_of.get(&candidate.version).copied().flatten();
     let mut series = Vec::new();

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Error, anyhow};
 use serde::Serialize;
 use speedup_analysis::inquiry::{MissingBenchmark, MissingCause};
 use speedup_formats::{
-    Direction, ImportWarning, MissingKind, MissingResult, Name, Series, ValueOf, bounds::MAX_FILE_BYTES,
+    BetterWhen, ImportWarning, MissingKind, MissingResult, Name, Series, ValueOf, bounds::MAX_FILE_BYTES,
 };
 
 use crate::{connection::directories, exit::failure::Failure, plan::selection::suggestion, results::draft};
@@ -86,7 +86,7 @@ struct Line<'a> {
     unit: String,
     value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    better: Option<Direction>,
+    better: Option<BetterWhen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value_of: Option<ValueOf>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -361,7 +361,7 @@ mod tests {
         let wall = of("wall", SeriesUnit::Seconds, vec![vec![0.1 + 0.2, 1e-9], vec![1.0 / 3.0]]);
         let wall = Series { value_of: Some(ValueOf::Iteration), ..wall };
         let score = of("score", SeriesUnit::Bare, vec![vec![123_456_789.0]]);
-        let score = Series { better: Some(Direction::Higher), ..score };
+        let score = Series { better: Some(BetterWhen::Higher), ..score };
         let failed = MissingResult {
             benchmark: name("copy"),
             version: None,

@@ -1,7 +1,7 @@
 //! Series as Go benchmark text.
 
 use super::{DIMENSIONS, PREFIX, UNITS, VERSION, key_and_value, measured_in};
-use crate::{Direction, Name, Series, SeriesName, SeriesUnit};
+use crate::{BetterWhen, Name, Series, SeriesName, SeriesUnit};
 use indexmap::IndexMap;
 use std::{collections::BTreeMap, collections::BTreeSet, fmt::Write};
 
@@ -61,7 +61,7 @@ pub fn write_go(series: &[Series]) -> Result<String, WriteGoError> {
             && directed.insert(unit)
         {
             // Writing to a string cannot fail.
-            let word = if better == Direction::Higher { "higher" } else { "lower" };
+            let word = if better == BetterWhen::Higher { "higher" } else { "lower" };
             let _ = writeln!(text, "Unit {unit} better={word}");
         }
     }

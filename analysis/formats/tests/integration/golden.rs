@@ -218,7 +218,10 @@ fn reframe_has_a_run_in_each_row() {
     assert_eq!(names(&it), [format!("{test} (copy)"), format!("{test} (time)")]);
     assert_eq!(runs(&it, &format!("{test} (copy)")), [[23_002.6], [23_008.6]]);
     assert_eq!(it.series[0].unit.to_string(), "MB/s");
-    assert_eq!((it.series[0].better, it.series[1].better), (Some(Direction::Higher), Some(Direction::Lower)));
+    assert_eq!(
+        (it.series[0].better, it.series[1].better),
+        (Some(BetterWhen::Higher), Some(BetterWhen::Lower))
+    );
     assert_eq!(it.failures.len(), 2);
     assert!(it.failures.iter().all(|one| one.benchmark.as_str().contains("%threads=2")));
 }
@@ -232,7 +235,7 @@ fn ior_has_repetitions_of_each_access() {
     assert_eq!(wall.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2], "two processes");
     assert_eq!(it.series.len(), 14);
     let rate = it.series.iter().find(|one| one.name.metric.as_str() == "bandwidth").unwrap();
-    assert_eq!((rate.unit.to_string().as_str(), rate.better), ("MiB/s", Some(Direction::Higher)));
+    assert_eq!((rate.unit.to_string().as_str(), rate.better), ("MiB/s", Some(BetterWhen::Higher)));
     assert!(it.failures.is_empty(), "the second table is no result: {:?}", it.failures);
 }
 
@@ -242,7 +245,7 @@ fn hpl_has_sizes_and_says_what_is_wrong() {
     let labels = |size| format!("hpl, N {size}, NB 80, P 1, Q 1, T/V WR11C2R4");
     assert_eq!(runs(&it, &format!("{} (wall)", labels(1000))), [[0.13]]);
     assert_eq!(runs(&it, &format!("{} (rate)", labels(1500))), [[5.402]]);
-    assert_eq!(it.series[1].better, Some(Direction::Higher));
+    assert_eq!(it.series[1].better, Some(BetterWhen::Higher));
     assert!(it.failures.is_empty());
     let wrong = String::from_utf8(bytes("hpl-2.0.txt")).unwrap().replace("PASSED", "FAILED");
     let it = read(wrong.as_bytes(), Format::Hpl, &Options::default()).unwrap();

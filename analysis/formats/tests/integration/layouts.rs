@@ -17,20 +17,20 @@ fn imported(file: &str, format: Format) -> Imported {
 }
 
 /// What a series is in short: name, unit, direction, what a value stands for, values by run.
-type Short = (String, String, Option<Direction>, Option<ValueOf>, Vec<Vec<f64>>);
+type Short = (String, String, Option<BetterWhen>, Option<ValueOf>, Vec<Vec<f64>>);
 
 fn short(series: &Series) -> Short {
     let runs = series.runs.iter().map(<[f64]>::to_vec).collect();
     (series.name.to_string(), series.unit.to_string(), series.better, series.value_of, runs)
 }
 
-const LOWER: Option<Direction> = Some(Direction::Lower);
-const HIGHER: Option<Direction> = Some(Direction::Higher);
+const LOWER: Option<BetterWhen> = Some(BetterWhen::Lower);
+const HIGHER: Option<BetterWhen> = Some(BetterWhen::Higher);
 const RUN_MEAN: Option<ValueOf> = Some(ValueOf::Summary);
 const ITERATION: Option<ValueOf> = Some(ValueOf::Iteration);
 
 /// The same, as tests write it.
-type Expected<'a> = (&'a str, &'a str, Option<Direction>, Option<ValueOf>, &'a [&'a [f64]]);
+type Expected<'a> = (&'a str, &'a str, Option<BetterWhen>, Option<ValueOf>, &'a [&'a [f64]]);
 
 /// Looks for exactly these series.
 fn check(it: &Imported, expected: &[Expected<'_>]) {

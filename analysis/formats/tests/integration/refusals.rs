@@ -522,7 +522,7 @@ fn direction_is_the_files_or_the_units() {
         it.series.iter().map(|one| one.better).collect::<Vec<_>>()
     };
     let go = "Unit widgets better=higher\nUnit x/op better=lower\nBenchmarkA 1 5 ns/op 3 MB/s 7 req/s 2 widgets 4 x/op 1 y/op\n";
-    let [lower, higher] = [Some(Direction::Lower), Some(Direction::Higher)];
+    let [lower, higher] = [Some(BetterWhen::Lower), Some(BetterWhen::Higher)];
     assert_eq!(better(go, Format::Go), [lower, higher, higher, higher, lower, None]);
     let csv = "metric,unit,value,better\nwall,ms,1,\nbandwidth,GiB/s,1,\nitems_per_second,,1,\nscore,,1,higher\nscore2,,1,\n";
     assert_eq!(better(csv, Format::Csv), [lower, higher, higher, higher, None]);
@@ -577,7 +577,7 @@ fn cells_that_stand_for_no_value_and_for_failures_are_told() {
 
 #[test]
 fn rates_in_the_names_of_columns_are_rates() {
-    let higher = Some(Direction::Higher);
+    let higher = Some(BetterWhen::Higher);
     for (column, unit) in [
         ("items_per_second", ""),
         ("ops_per_s", ""),
@@ -615,14 +615,14 @@ fn go_failures_are_of_the_package_that_ends() {
 #[test]
 fn a_unit_behind_a_slash_is_no_rate() {
     for (column, unit, better) in [
-        ("time/ms", "s", Direction::Lower),
-        ("latency/min", "", Direction::Lower),
-        ("ops/ms", "ops/ms", Direction::Higher),
+        ("time/ms", "s", BetterWhen::Lower),
+        ("latency/min", "", BetterWhen::Lower),
+        ("ops/ms", "ops/ms", BetterWhen::Higher),
     ] {
         let text = format!("benchmark,{column}\na,5\n");
         let it = read(text.as_bytes(), Format::Csv, &Options::default()).unwrap();
         let series = &it.series[0];
-        let expected = if unit == "s" || better == Direction::Higher { Some(better) } else { None };
+        let expected = if unit == "s" || better == BetterWhen::Higher { Some(better) } else { None };
         assert_eq!((series.unit.to_string().as_str(), series.better), (unit, expected), "{column}");
     }
 }

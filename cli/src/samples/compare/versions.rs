@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_analysis::inquiry::{MissingBenchmark, MissingCause, NamedSample, Suite};
-use speedup_formats::{Direction, MissingKind, MissingResult, Name, Series, SeriesUnit, ValueOf, WALL};
+use speedup_formats::{BetterWhen, MissingKind, MissingResult, Name, Series, SeriesUnit, ValueOf, WALL};
 use thiserror::Error;
 
 use super::source::Source;
@@ -20,7 +20,7 @@ pub(crate) struct Versions {
     /// Its unit, by which the values of all versions are measured.
     pub(crate) unit: SeriesUnit,
     /// Which values are the better ones, where the files tell.
-    pub(crate) better: Option<Direction>,
+    pub(crate) better: Option<BetterWhen>,
     /// A benchmark of which nothing tells, where more is better of others.
     pub(crate) undirected: Option<String>,
     /// What one value of each version stands for, where the files tell.
@@ -306,14 +306,14 @@ fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
 
 /// Which values are the better ones, the same in all that tell; and a benchmark of which nothing tells beside others of which
 /// more is better.
-fn one_direction(placed: &[Placed<'_>]) -> Result<(Option<Direction>, Option<String>), VersionsError> {
+fn one_direction(placed: &[Placed<'_>]) -> Result<(Option<BetterWhen>, Option<String>), VersionsError> {
     let mut lower = None;
     let mut higher = None;
     let mut directed = BTreeSet::new();
     for one in placed {
         match one.series.better {
-            Some(Direction::Lower) => lower = lower.or(Some(&one.benchmark)),
-            Some(Direction::Higher) => higher = higher.or(Some(&one.benchmark)),
+            Some(BetterWhen::Lower) => lower = lower.or(Some(&one.benchmark)),
+            Some(BetterWhen::Higher) => higher = higher.or(Some(&one.benchmark)),
             None => continue,
         }
         directed.insert(&one.benchmark);
@@ -322,11 +322,11 @@ fn one_direction(placed: &[Placed<'_>]) -> Result<(Option<Direction>, Option<Str
         (Some(lower), Some(higher)) => {
             Err(VersionsError::Directions { lower: lower.clone(), higher: higher.clone() })
         }
-        (Some(_), None) => Ok((Some(Direction::Lower), None)),
+        (Some(_), None) => Ok((Some(BetterWhen::Lower), None)),
         (None, None) => Ok((None, None)),
         (None, Some(_)) => {
             let undirected = placed.iter().find(|one| !directed.contains(&one.benchmark));
-            Ok((Some(Direction::Higher), undirected.map(|one| one.benchmark.clone())))
+            Ok((Some(BetterWhen::Higher), undirected.map(|one| one.benchmark.clone())))
         }
     }
 }
