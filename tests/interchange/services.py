@@ -48,7 +48,8 @@ def check_openmetrics(text, report):
 
 
 def check_junit(text, report):
-    suites = JUnitXml.fromstring(text)
+    # With lxml beside it, the parser takes bytes only where the text declares its encoding.
+    suites = JUnitXml.fromstring(text.encode())
     tests = [test for suite in suites for test in suite]
     expect("the number of tests", suites.tests, len(tests))
     failures = sum(isinstance(result, Failure) for test in tests for result in test.result)
