@@ -96,13 +96,10 @@ impl<'j, 'a> Row<'j, 'a> {
     fn combinations(&self) -> Result<Vec<BTreeMap<Name, Name>>, Misfit> {
         let mut combinations = vec![BTreeMap::new()];
         let parameters = self.cell("params").map_or(Ok(&[][..]), Json::list)?;
-        if parameters.len() > MAX_LABELS {
-            return Err(self.row.misfit(FileProblem::TooManyLabels));
-        }
         for (at, parameter) in parameters.iter().enumerate() {
             let values = parameter.list()?;
             // Each combination is a series.
-            if combinations.len().saturating_mul(values.len()) > MAX_SERIES {
+            if at == MAX_LABELS || combinations.len().saturating_mul(values.len()) > MAX_SERIES {
                 return Err(parameter.misfit(FileProblem::TooManySeries));
             }
             let key = Name::beginning(&format!("param{}", at + 1));

@@ -59,7 +59,8 @@ pub(crate) const LAYOUTS: [Layout; 4] = [
 /// What stands before the name of a benchmark where a line of its own names it; ` v` and a version may follow.
 const TITLES: [&str; 2] = ["# Collective test starting: ", "# OSU "];
 /// The settings of a process that are labels.
-const SETTINGS: [&str; 7] = ["Datatype", "access", "api", "clients", "nodes", "ordering in a file", "tasks"];
+const SETTINGS: &str =
+    "Datatype;Synchronization;Window creation;access;api;clients;nodes;ordering in a file;tasks";
 /// How IOR announces the table that sums up the one above.
 const SUMMARY: &str = "Summary of all tests";
 /// How the line ends by which HPL tells that the solution above is wrong.
@@ -149,7 +150,7 @@ impl Process {
         } else if let Some(header) = self.layout.header(line) {
             self.header = Some(header);
         } else if let Some((key, value)) = line.trim_start_matches('#').split_once([':', '='])
-            && let Some(setting) = SETTINGS.iter().find(|setting| **setting == key.trim())
+            && let Some(setting) = SETTINGS.split(';').find(|setting| *setting == key.trim())
         {
             self.described.labels.insert(Name::of(setting), Name::new(value.trim())?);
         }

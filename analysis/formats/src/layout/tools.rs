@@ -66,7 +66,7 @@ layouts! {
     }
     // All its commands: latency, throughput, serve. Without streaming the times to and between tokens are 0.
     Vllm {
-        benchmark: "vllm", zero_is_none: true, iterations: "avg_latency?latencies/*",
+        benchmark: "vllm", sound: &[("failed", "0", "")], zero_is_none: true, iterations: "avg_latency?latencies/*",
         settings: &["@model_id", "@backend", "@num_prompts", "@request_rate", "@max_concurrency"],
         measures: &[
             (WALL, "s", "avg_latency?latencies/*"), ("requests_per_second", "requests/s", "requests_per_second"),

@@ -638,6 +638,17 @@ fn what_a_tool_did_not_end_is_missing_and_what_it_says_besides_is_no_value() {
     let serve = r#"{"backend": "vllm", "model_id": "m", "num_prompts": 2, "request_throughput": 5.0, "latencies": [1.5, 0.0], "mean_ttft_ms": 3.0}"#;
     let it = read(serve.as_bytes(), Format::Vllm, &Options::default()).unwrap();
     assert!(it.series.iter().all(|one| one.name.metric.as_str() != WALL));
+    let failed = serve.replace("\"mean_ttft_ms\"", "\"failed\": 3, \"mean_ttft_ms\"");
+    assert_eq!(missing(&failed, Format::Vllm), [("vllm".to_owned(), MissingKind::Failed)]);
+    let put = |synchronization: &str, time: &str| {
+        format!(
+            "# OSU MPI_Put Latency Test v5.3\n# Window creation: MPI_Win_create\n# Synchronization: {synchronization}\n\
+                 # Size          Latency (us)\n1   {time}\n"
+        )
+    };
+    let both = put("MPI_Win_flush", "0.25") + &put("MPI_Win_fence", "9.25");
+    let it = read(both.as_bytes(), Format::Osu, &Options::default()).unwrap();
+    assert_eq!(it.series.len(), 2);
     let go = "BenchmarkA-8 \trecovered panic: x\n   1000\t 5 ns/op\nPASS\n";
     assert_eq!(missing(go, Format::Go), []);
     let osu = b"[node01:12345] mca_base: said\n# OSU MPI Latency Test v7.0\n# Size          Latency (us)\n1                       0.95\n";
