@@ -40,8 +40,8 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     Ok(collection)
 }
 
-/// What the file says of one benchmark, by the columns. A row ends behind its last cell that is not null. In the first version of the
-/// format it is an object or, of a benchmark that has nothing else, its result.
+/// The entry of one benchmark, with its cells by column. Trailing nulls are omitted. Version 1 of the format has an object instead, or
+/// only the result.
 struct Row<'j, 'a> {
     row: &'j Json<'a>,
     columns: &'j [&'j str],
@@ -71,7 +71,8 @@ impl<'j, 'a> Row<'j, 'a> {
         }
         let method = benchmark.as_str().rsplit('.').next().unwrap_or_default();
         let is_time = TIMES.iter().any(|times| method.starts_with(times));
-        let Some(samples) = self.cell("samples").filter(|_| is_time) else {
+        let samples = if is_time { self.cell("samples") } else { None };
+        let Some(samples) = samples else {
             let warning = ImportWarning::about(ImportCode::SummaryOnly, benchmark);
             return collection.warn(warning).map_err(misfit);
         };

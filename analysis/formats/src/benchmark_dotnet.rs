@@ -27,7 +27,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
 fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Result<(), Misfit> {
     let misfit = |problem| benchmark.misfit(problem);
     let name = benchmark.field("FullName")?.name()?;
-    let results = of_stage(benchmark, "Result")?;
+    let results = measurements_of_stage(benchmark, "Result")?;
     let summary = benchmark.at("Statistics/OriginalValues");
     if results.is_empty() && summary.is_none() {
         let message = Some(Name::of("no iteration has a result"));
@@ -41,7 +41,7 @@ fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Resul
         }
         return Ok(());
     }
-    let measured = of_stage(benchmark, "Actual")?.len();
+    let measured = measurements_of_stage(benchmark, "Actual")?.len();
     if measured > results.len() {
         let count = (measured - results.len()) as u64;
         let warning = ImportWarning { code: ImportCode::OutliersRemoved, subject: Some(name), count };
@@ -61,7 +61,7 @@ fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Resul
 }
 
 /// The iterations of the program itself in one stage; none where measurements were left out.
-fn of_stage<'j, 'a>(benchmark: &'j Json<'a>, stage: &str) -> Result<Vec<&'j Json<'a>>, Misfit> {
+fn measurements_of_stage<'j, 'a>(benchmark: &'j Json<'a>, stage: &str) -> Result<Vec<&'j Json<'a>>, Misfit> {
     let measurements = benchmark.optional_list("Measurements")?.iter();
     let workload = measurements.filter(|one| has_text(one, "IterationMode", "Workload"));
     Ok(workload.filter(|one| has_text(one, "IterationStage", stage)).collect())

@@ -30,7 +30,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
                 _ => {}
             }
         }
-        // What is outside of all regions has no path.
+        // Time outside of every region is reported without a path.
         let Some(mut name) = name else { continue };
         name.labels.extend(rank);
         for ((column, about), cell) in columns.iter().zip(metadata).zip(cells) {

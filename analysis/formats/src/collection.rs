@@ -35,7 +35,7 @@ pub(crate) struct Collection {
     warnings: Vec<ImportWarning>,
     /// What the numbers of runs stand for, where they are blocks that make pairs.
     pub(crate) blocks: Option<BTreeMap<u64, Name>>,
-    /// What the file itself says of its series.
+    /// The direction and kind of value that the file declares, by series.
     declared: BTreeMap<SeriesName, (Option<BetterWhen>, Option<ValueOf>)>,
     pub(crate) are_commands: bool,
 }
@@ -87,7 +87,7 @@ impl Collection {
         }
     }
 
-    /// The same of a JSON number.
+    /// Adds a value from JSON, by the same rules.
     pub(crate) fn push_json(&mut self, series: &Measurand, run: u64, value: &Json<'_>) -> Result<(), Misfit> {
         let pushed = match value {
             _ if value.is_not_finite() => self.leave_out(&series.name),
@@ -99,8 +99,7 @@ impl Collection {
         pushed.map_err(|problem| value.misfit(problem))
     }
 
-    /// Keeps what the file says of a series: which values are the better ones, and what one stands for. Else the unit and the tool
-    /// decide.
+    /// Stores the direction and the kind of value that the file declares for a series. Without them the unit and the format decide.
     pub(crate) fn declare(
         &mut self,
         name: &SeriesName,

@@ -47,15 +47,15 @@ pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
     let text = layout::without_assignment(text.trim_start_matches('\u{feff}').trim_start());
     match text.chars().next() {
         // Programs may say something in brackets before what a tool prints.
-        Some('{' | '[') => of_json(text).or_else(|error| of_lines(text).map_err(|_| error)),
+        Some('{' | '[') => detect_json(text).or_else(|error| detect_lines(text).map_err(|_| error)),
         None => Err(DetectError::Unknown),
         Some('<') if text.contains("<BenchmarkResults ") => Ok(Format::Catch2),
-        Some(_) => of_lines(text),
+        Some(_) => detect_lines(text),
     }
 }
 
-/// What a tool's JSON is told by: keys that all have to be there, each with the way to it or, with `|` between, several ways. `[]` is any element of an array, `*` any
-/// member of an object. One key is never enough that several tools have.
+/// The keys that identify each tool's JSON: all are required, each as a path with alternatives separated by `|`, in which `[]` matches
+/// any array element and `*` any object member. A key that several tools share is not sufficient.
 const JSON_MARKS: [(Format, &[&str]); 30] = [
     (Format::Hyperfine1, &["results.[].command", "results.[].times|results.[].mean"]),
     (Format::Hyperfine2, &["schema_version", "primary_metric"]),
@@ -89,12 +89,12 @@ const JSON_MARKS: [(Format, &[&str]); 30] = [
     (Format::KernelBenchEvaluation, &["*.[].compiled", "*.[].correctness"]),
 ];
 
-/// What is tried where a file has the marks of no tool, in this order: our own lines, whose other fields may be anything, and measures
-/// by benchmark, which any names may be.
+/// Fallbacks for JSON without any tool's keys, tried in this order: our own lines, which may have any other field, and Bencher's
+/// measures, whose names are arbitrary.
 const LOOSE_MARKS: [(Format, &str); 2] = [(Format::JsonLines, "value"), (Format::Bencher, "*.*.value")];
 
 /// By the keys of objects and arrays.
-fn of_json(text: &str) -> Result<Format, DetectError> {
+fn detect_json(text: &str) -> Result<Format, DetectError> {
     let paths = key_paths(text);
     let is_there = |marks: &&str| marks.split('|').any(|mark| paths.iter().any(|path| is_marked(path, mark)));
     let mut formats: Vec<Format> = Vec::new();
@@ -213,7 +213,7 @@ pub(crate) fn find_header(text: &str, headers: &[(&[&str], Format)]) -> Option<F
 }
 
 /// By what lines of a text look like. Two tools' outputs in one file are refused.
-fn of_lines(text: &str) -> Result<Format, DetectError> {
+fn detect_lines(text: &str) -> Result<Format, DetectError> {
     let printed = [
         (text.lines().any(rebench::begins_data), Format::ReBench),
         (text.lines().any(go::is_result), Format::Go),

@@ -6,7 +6,7 @@ mod reference;
 use crate::ValueOf;
 use std::{fmt, str::FromStr};
 
-/// What a value stands for in the formats of the list.
+/// The kinds of value in the list of formats.
 const RUN: Option<ValueOf> = Some(ValueOf::Run);
 const ITERATION: Option<ValueOf> = Some(ValueOf::Iteration);
 const SUMMARY: Option<ValueOf> = Some(ValueOf::Summary);
