@@ -1,63 +1,43 @@
-//! The instrument: executes one command and times it, from just before `execve` to the moment it is gone.
+//! The instrument: executes one command and times it, from just before `execve` until the process is gone.
 //!
-//! It is not a job runner: it runs one command at a time, knows nothing of plans, leases or the network, and
-//! blocks the thread that calls it. That is the point. The agent has one thread, so while a command is timed
-//! nothing of the agent wakes: the thread sleeps in a single `ppoll` on the process's pidfd, and output goes
-//! to memory files that nobody drains.
+//! It runs one command at a time and blocks the agent's only thread, so that nothing of the agent wakes up
+//! while a command is timed: the thread sleeps in a single `ppoll` on the process's pidfd, and output goes to
+//! memory files that nobody reads meanwhile.
 //!
-//! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
-//! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
-//! to `execve`), `trampoline` with `executable` (small memory to start from), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output` and `namespace` (where output goes), `survivors` and
-//! `mark` (nothing outlives its run), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
-//! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`. Beside them `rank`: a process of its own that times
-//! one rank of a program on several hosts.
-//!
-//! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
-//! (chrony by up to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's
-//! constant error of some parts in a million is the same for both versions on a host.
+//! In reading order: `command`, `execution`, `child` (from clone to `execve`), `watch` (the wait), `output`,
+//! `survivors`, and `meters`. `rank` is a process of its own that times one rank of a program on several hosts.
+//! The clock is `CLOCK_MONOTONIC_RAW`: while NTP slews the plain monotonic clock (chrony by up to 8 %), a
+//! program would look slower. The raw clock's constant error is the same for both versions on a host.
 
-mod affinity;
-mod cgroup;
 mod child;
 mod clock;
 mod command;
-mod counters;
-mod energy;
 mod errno;
-mod executable;
 mod execution;
 mod failure;
-mod huge_pages;
-mod image;
-mod mark;
 mod meters;
-mod namespace;
 mod output;
 mod preparation;
 pub(crate) mod rank;
+mod report;
 mod signals;
 mod stack;
-mod standstill;
 mod survivors;
-mod trampoline;
 mod usage;
-mod user;
 mod watch;
 
-pub use affinity::{CpuMask, allowed};
-pub use cgroup::control_groups;
+pub(crate) use child::{executable_in_memory, program_of};
 pub(crate) use clock::{nanoseconds, now_ns};
 pub use command::{LaunchCommand, Sink};
-pub(crate) use executable::executable_in_memory;
 pub use execution::{CapturedOutput, End, Execution, MetricReadings, Standstill, Switches, Unseen, Usage};
 pub use failure::{LaunchError, LaunchStep};
-pub use huge_pages::NoHugePages;
-pub(crate) use image::program_of;
-pub use preparation::{FailedStep, Preparation};
+pub use meters::cgroup::control_groups;
+pub use preparation::{
+    CpuMask, FailedStep, NoHugePages, Preparation, User, UserError, allowed, settle_name_service,
+};
 pub use rank::timed as timed_rank;
 pub use survivors::become_subreaper;
 pub use usage::forget_peak;
-pub use user::{User, UserError, settle_name_service};
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -65,17 +45,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use child::Orders;
-use image::Image;
-use mark::Mark;
+use child::{Image, Orders, ReleaseSocket, ReportPage, Trampoline, TrampolineStart};
 use meters::{Meters, Running};
-use output::Shelf;
+use output::OutputBuffers;
 use rustix::fs::{Mode, OFlags};
 use signals::Blocked;
 use stack::Stack;
-use standstill::Witnesses;
-use trampoline::{Door, Leap, Page, Trampoline};
-use watch::Watch;
+use survivors::Mark;
+use watch::{Watch, Witnesses};
 
 /// Two commands timed at once on one host would disturb each other, and each would take the other's processes
 /// for its own survivors.
@@ -89,11 +66,11 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 pub struct Launcher {
     stack: Stack,
     null: OwnedFd,
-    shelf: Shelf,
+    buffers: OutputBuffers,
     mark: Mark,
     meters: Meters,
     witnesses: Witnesses,
-    page: Page,
+    page: ReportPage,
     /// None where this host has none.
     trampoline: Option<Trampoline>,
 }
@@ -114,11 +91,11 @@ impl Launcher {
         Ok(Self {
             stack: Stack::new().map_err(tried("map a stack"))?,
             null,
-            shelf: Shelf::default(),
+            buffers: OutputBuffers::default(),
             mark: Mark::of_this_process(),
             meters: Meters::of(root),
             witnesses: Witnesses::of_this_process(),
-            page: Page::new().map_err(tried("make room for a report"))?,
+            page: ReportPage::new().map_err(tried("make room for a report"))?,
             trampoline: Trampoline::new(),
         })
     }
@@ -134,7 +111,7 @@ impl Launcher {
                 let refused = self.trampoline.take();
                 let launched = self.launch(command, stop);
                 // What this command was too large for, others are not.
-                self.trampoline = refused.filter(|_| !trampoline::is_refused_by_host(&source));
+                self.trampoline = refused.filter(|_| !child::is_refused_by_host(&source));
                 launched
             }
             launched => launched,
@@ -145,32 +122,35 @@ impl Launcher {
         let image = Image::prepare(command)?;
         let host = |tried| move |source| LaunchError::Host { tried, source };
         let stdout =
-            self.shelf.stdout(command.stdout, &mut self.stack).map_err(host("make room for stdout"))?;
+            self.buffers.stdout(command.stdout, &mut self.stack).map_err(host("make room for stdout"))?;
         let stderr =
-            self.shelf.stderr(command.stderr, &mut self.stack).map_err(host("make room for stderr"))?;
+            self.buffers.stderr(command.stderr, &mut self.stack).map_err(host("make room for stderr"))?;
         self.page.clear();
         let report = self.page.report();
         let null = self.null.as_fd();
         let mut meters = self.meters.begin(&command.metrics);
         let blocked = Blocked::all();
-        let leap = self.leap(command, &meters).transpose().map_err(host("open a door to the trampoline"))?;
+        let start = self
+            .trampoline_start(command, &meters)
+            .transpose()
+            .map_err(host("open a socket to the trampoline"))?;
         let agent = rustix::process::getpid();
         report.agent.store(agent.as_raw_nonzero().get(), Ordering::Release);
         let orders = Orders {
             image: &image,
             preparation: &command.preparation,
             stdin: null,
-            stdout: stdout.as_ref().map_or(null, output::Spool::as_fd),
-            stderr: stderr.as_ref().map_or(null, output::Spool::as_fd),
+            stdout: stdout.as_ref().map_or(null, output::OutputBuffer::as_fd),
+            stderr: stderr.as_ref().map_or(null, output::OutputBuffer::as_fd),
             mark: self.mark,
             groups: meters.groups(),
             agent,
             report,
-            places: leap.as_ref().map(|leap| leap.places),
+            descriptors: start.as_ref().map(|start| start.descriptors),
         };
         let witnessed = self.witnesses.before();
-        let program = |door: &Door| door.program(&blocked, stop, command.timeout);
-        let ran = child::run(&mut self.stack, &orders, leap, program, |child| {
+        let program = |door: &ReleaseSocket| door.program(&blocked, stop, command.timeout);
+        let ran = child::run(&mut self.stack, &orders, start, program, |child| {
             let before = usage::own();
             child.let_go();
             let seen = Watch {
@@ -179,7 +159,7 @@ impl Launcher {
                 kill_grace: command.kill_grace,
                 stop,
                 blocked: &blocked,
-                spools: [stdout.as_ref(), stderr.as_ref()],
+                buffers: [stdout.as_ref(), stderr.as_ref()],
             }
             .until_gone(report)?;
             Ok((before, seen))
@@ -193,7 +173,7 @@ impl Launcher {
         let ((before, seen), gone) = ran.map_err(host("start or await the program"))?;
         let standstill = self.witnesses.since(&witnessed, &seen, command.timeout);
         if let Some((step, errno)) = report.failure() {
-            return Err(failure::classify(step, errno, command, &image));
+            return Err(child::classify(step, errno, command, &image));
         }
         if report.started_ns().is_none() && seen.cut.is_none() {
             let killed = io::Error::other("something ended its process before it began");
@@ -208,8 +188,14 @@ impl Launcher {
                 ..gone.usage
             },
             end: seen.cut.unwrap_or(gone.end),
-            stdout: stdout.map(output::Spool::collect).transpose().map_err(host("read back stdout"))?,
-            stderr: stderr.map(output::Spool::collect).transpose().map_err(host("read back stderr"))?,
+            stdout: stdout
+                .map(output::OutputBuffer::collect)
+                .transpose()
+                .map_err(host("read back stdout"))?,
+            stderr: stderr
+                .map(output::OutputBuffer::collect)
+                .transpose()
+                .map_err(host("read back stderr"))?,
             survivors_killed: survivors.killed,
             survivors_left: survivors.left,
             failed_steps: report.trials.failed(),
@@ -220,9 +206,13 @@ impl Launcher {
     }
 
     /// A use of the trampoline, where this run may start from there.
-    fn leap(&self, command: &LaunchCommand, meters: &Running) -> Option<io::Result<Leap>> {
+    fn trampoline_start(
+        &self,
+        command: &LaunchCommand,
+        meters: &Running,
+    ) -> Option<io::Result<TrampolineStart>> {
         let trampoline = self.trampoline.as_ref()?;
-        let may = trampoline::is_for(&command.preparation) && !meters.count_processes();
-        may.then(|| trampoline.leap(&self.page))
+        let may = child::is_for(&command.preparation) && !meters.count_processes();
+        may.then(|| trampoline.start(&self.page))
     }
 }

@@ -12,17 +12,29 @@
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::{
-    cgroup::Groups, cgroup::MOST_GROUPS, clock, execution::Switches, failure::LaunchStep, image::Image,
-    mark::Mark, preparation::Preparation, preparation::Trials, signals, stack::Stack, trampoline::Door,
-    trampoline::Leap, trampoline::Places, usage, usage::Gone,
+    clock, command::LaunchCommand, failure::LaunchError, failure::LaunchStep, meters::cgroup::Groups,
+    preparation::Preparation, report::Report, signals, stack::Stack, survivors::Mark, usage, usage::Gone,
 };
 use crate::leash::end_with_parent;
+
+mod executable;
+mod image;
+mod trampoline;
+
+pub(crate) use executable::executable_in_memory;
+pub(super) use image::Image;
+pub(crate) use image::program_of;
+use trampoline::TrampolineDescriptors;
+pub(super) use trampoline::{
+    ReleaseSocket, ReportPage, Trampoline, TrampolineStart, is_for, is_refused_by_host,
+};
 
 /// All that the child does, prepared so that it need not allocate.
 #[derive(Debug)]
@@ -38,65 +50,7 @@ pub(super) struct Orders<'a> {
     pub agent: Pid,
     pub report: &'a Report,
     /// What it passes on to the trampoline, if it is to become one.
-    pub places: Option<Places>,
-}
-
-/// What the child writes for the agent, in the memory that they share. The trampoline's instructions know the places of
-/// those that it uses.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub(super) struct Report {
-    pub started_ns: AtomicU64,
-    pub failed_step: AtomicU8,
-    pub errno: AtomicI32,
-    /// The program's parent, for the trampoline.
-    pub agent: AtomicI32,
-    /// The program's process, where it starts from a trampoline.
-    pub program: AtomicI32,
-    /// The byte that lets it go.
-    pub go: AtomicU8,
-    /// The clock as the kernel writes it there: seconds and nanoseconds.
-    pub clock: [AtomicU64; 2],
-    /// Its usage right before `execve`, as the kernel writes it there: 18 numbers on 64 bits.
-    pub usage_before: [AtomicU64; 18],
-    /// What was tried and failed.
-    pub trials: Trials,
-    /// Why control groups were not joined; 0 where they were.
-    joining: [AtomicI32; MOST_GROUPS],
-}
-
-impl Report {
-    /// When the clock started, if the child came that far.
-    pub(super) fn started_ns(&self) -> Option<u64> {
-        Some(self.started_ns.load(Ordering::Acquire)).filter(|&stamp| stamp != 0)
-    }
-
-    /// The step that failed, with its errno. To be asked when the child is gone.
-    pub(super) fn failure(&self) -> Option<(LaunchStep, i32)> {
-        let step = LaunchStep::from_code(self.failed_step.load(Ordering::Acquire))?;
-        Some((step, self.errno.load(Ordering::Acquire)))
-    }
-
-    /// The context switches of the program's process before it was the program: its wait to be let go.
-    pub(super) fn switches_before(&self) -> Switches {
-        let [.., voluntary, involuntary] = &self.usage_before;
-        let [voluntary, involuntary] = [voluntary, involuntary].map(|count| count.load(Ordering::Acquire));
-        Switches { voluntary, involuntary }
-    }
-
-    /// Notes in the child that it could not join the control group of this number. That is no failure: it is measured
-    /// without.
-    pub(super) fn not_joined(&self, number: usize, errno: rustix::io::Errno) {
-        if let Some(joining) = self.joining.get(number) {
-            joining.store(errno.raw_os_error(), Ordering::Release);
-        }
-    }
-
-    /// Why the control group of this number was not joined, if so. To be asked when the child is gone.
-    pub(super) fn errno_of_joining(&self, number: usize) -> Option<i32> {
-        let errno = self.joining.get(number)?.load(Ordering::Acquire);
-        (errno != 0).then_some(errno)
-    }
+    pub descriptors: Option<TrampolineDescriptors>,
 }
 
 /// A child that is not yet reaped: until then its id is its own.
@@ -113,7 +67,7 @@ pub(super) struct Child {
 #[derive(Debug)]
 struct Origin {
     trampoline: Box<Child>,
-    door: Door,
+    door: ReleaseSocket,
 }
 
 /// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the
@@ -121,15 +75,15 @@ struct Origin {
 pub(super) fn run<T>(
     stack: &mut Stack,
     orders: &Orders<'_>,
-    leap: Option<Leap>,
-    program: impl FnOnce(&Door) -> io::Result<Option<Pid>>,
+    start: Option<TrampolineStart>,
+    program: impl FnOnce(&ReleaseSocket) -> io::Result<Option<Pid>>,
     wait: impl FnOnce(&Child) -> io::Result<T>,
 ) -> io::Result<(T, Gone)> {
-    let mut child = start(stack, orders)?;
-    if let Some(Leap { door, far, .. }) = leap {
+    let mut child = clone_child(stack, orders)?;
+    if let Some(TrampolineStart { door, far, .. }) = start {
         // The child has its own by now, and no other end may keep the door from closing.
         drop(far);
-        child = child.leapt(door, program)?;
+        child = child.into_program(door, program)?;
     }
     let seen = wait(&child)?;
     // It ends while the program's process is reaped.
@@ -151,7 +105,7 @@ pub(super) fn run<T>(
     Ok((seen, gone))
 }
 
-fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
+fn clone_child(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
     let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
     let argument = ptr::from_ref(orders).cast::<c_void>().cast_mut();
     let mut pidfd: c_int = -1;
@@ -172,14 +126,14 @@ fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
 /// The child's whole life before the program. Nothing here allocates, locks or panics: it would do so in the
 /// agent.
 extern "C" fn become_program(argument: *mut c_void) -> c_int {
-    // SAFETY: `start` passes its orders, which outlive the child.
+    // SAFETY: `clone_child` passes its orders, which outlive the child.
     let orders = unsafe { &*argument.cast::<Orders<'_>>() };
     let (step, errno) = match prepare(orders) {
         Ok(()) => {
             let image = orders.image;
             signals::unblock_in_child();
-            if orders.places.is_some() {
-                let error = Places::execute(image);
+            if orders.descriptors.is_some() {
+                let error = TrampolineDescriptors::execute(image);
                 (LaunchStep::Trampoline, error.raw_os_error().unwrap_or(0))
             } else {
                 orders.report.started_ns.store(clock::now_ns(), Ordering::Release);
@@ -214,7 +168,11 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (LaunchStep, rustix::io::Errno)> {
     rustix::stdio::dup2_stdin(orders.stdin).map_err(at(LaunchStep::Streams))?;
     rustix::stdio::dup2_stdout(orders.stdout).map_err(at(LaunchStep::Streams))?;
     rustix::stdio::dup2_stderr(orders.stderr).map_err(at(LaunchStep::Streams))?;
-    let first = orders.places.map(Places::take_in_child).transpose().map_err(at(LaunchStep::Trampoline))?;
+    let first = orders
+        .descriptors
+        .map(TrampolineDescriptors::take_in_child)
+        .transpose()
+        .map_err(at(LaunchStep::Trampoline))?;
     // Closed here rather than by `execve`, where the clock runs. Before Linux 5.9 there is no such call; then
     // `execve` closes them, for the agent opens everything close-on-exec.
     // SAFETY: the child has its own table of descriptors, and uses none of them from the first one on.
@@ -225,7 +183,11 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (LaunchStep, rustix::io::Errno)> {
 impl Child {
     /// The program's process, when this one is its trampoline; this one itself, to be waited for, if it did not come so
     /// far.
-    fn leapt(self, door: Door, program: impl FnOnce(&Door) -> io::Result<Option<Pid>>) -> io::Result<Self> {
+    fn into_program(
+        self,
+        door: ReleaseSocket,
+        program: impl FnOnce(&ReleaseSocket) -> io::Result<Option<Pid>>,
+    ) -> io::Result<Self> {
         let Some(pid) = program(&door)? else { return Ok(self) };
         // It is a child of this process that nobody has reaped: its id is its own.
         let Ok(pidfd) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
@@ -270,4 +232,38 @@ impl Drop for Child {
             let _ = usage::wait4(self.pid);
         }
     }
+}
+
+/// The error for a step that failed in the child.
+pub(super) fn classify(step: LaunchStep, errno: i32, command: &LaunchCommand, image: &Image) -> LaunchError {
+    let source = io::Error::from_raw_os_error(errno);
+    let program = image.program().to_owned();
+    match step {
+        LaunchStep::Directory => LaunchError::Directory { directory: command.directory.clone(), source },
+        LaunchStep::Exec => match errno {
+            libc::ENOENT if exists(&command.directory, &program) => {
+                LaunchError::Interpreter { program, source }
+            }
+            libc::ENOENT | libc::ENOTDIR => LaunchError::NotFound { program },
+            libc::EACCES | libc::EPERM => LaunchError::NotExecutable { program, source },
+            libc::ENOEXEC => LaunchError::Format { program, source },
+            _ => LaunchError::Step { program, step, source },
+        },
+        LaunchStep::Affinity
+        | LaunchStep::Scheduler
+        | LaunchStep::Priority
+        | LaunchStep::AddressSpace
+        | LaunchStep::ResourceLimits
+        | LaunchStep::User
+        | LaunchStep::Leash
+        | LaunchStep::Group
+        | LaunchStep::Mark
+        | LaunchStep::Privileges
+        | LaunchStep::Streams
+        | LaunchStep::Trampoline => LaunchError::Step { program, step, source },
+    }
+}
+
+fn exists(directory: &Path, program: &Path) -> bool {
+    directory.join(program).exists()
 }

@@ -1,8 +1,6 @@
 //! Why a command could not be started.
 
-use std::{io, path::Path, path::PathBuf};
-
-use super::{command::LaunchCommand, image::Image};
+use std::{io, path::PathBuf};
 
 /// The command did not start. Nothing of it is left.
 #[derive(Debug, thiserror::Error)]
@@ -138,38 +136,4 @@ impl LaunchStep {
         .into_iter()
         .find(|&step| step as u8 == code)
     }
-}
-
-/// The error for a step that failed in the child.
-pub(super) fn classify(step: LaunchStep, errno: i32, command: &LaunchCommand, image: &Image) -> LaunchError {
-    let source = io::Error::from_raw_os_error(errno);
-    let program = image.program().to_owned();
-    match step {
-        LaunchStep::Directory => LaunchError::Directory { directory: command.directory.clone(), source },
-        LaunchStep::Exec => match errno {
-            libc::ENOENT if exists(&command.directory, &program) => {
-                LaunchError::Interpreter { program, source }
-            }
-            libc::ENOENT | libc::ENOTDIR => LaunchError::NotFound { program },
-            libc::EACCES | libc::EPERM => LaunchError::NotExecutable { program, source },
-            libc::ENOEXEC => LaunchError::Format { program, source },
-            _ => LaunchError::Step { program, step, source },
-        },
-        LaunchStep::Affinity
-        | LaunchStep::Scheduler
-        | LaunchStep::Priority
-        | LaunchStep::AddressSpace
-        | LaunchStep::ResourceLimits
-        | LaunchStep::User
-        | LaunchStep::Leash
-        | LaunchStep::Group
-        | LaunchStep::Mark
-        | LaunchStep::Privileges
-        | LaunchStep::Streams
-        | LaunchStep::Trampoline => LaunchError::Step { program, step, source },
-    }
-}
-
-fn exists(directory: &Path, program: &Path) -> bool {
-    directory.join(program).exists()
 }

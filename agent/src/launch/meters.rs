@@ -5,11 +5,15 @@ use std::{io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::metric::{Absence, MAX_ABSENCE_BYTES, Metric};
 
-use super::cgroup::{Cgroups, Groups};
-use super::child::Report;
-use super::counters::Counters;
-use super::energy::Energy;
-use super::execution::MetricReadings;
+pub(super) mod cgroup;
+mod counters;
+mod energy;
+
+use cgroup::{Cgroups, Groups};
+use counters::Counters;
+use energy::Energy;
+
+use super::{execution::MetricReadings, report::Report};
 
 /// What is kept of the meters between runs.
 #[derive(Debug)]

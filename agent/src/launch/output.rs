@@ -17,7 +17,9 @@ use rustix::{
     mount::MountAttrFlags,
 };
 
-use super::{command::Sink, execution::CapturedOutput, namespace, stack::Stack};
+mod namespace;
+
+use super::{command::Sink, execution::CapturedOutput, stack::Stack};
 
 /// Read back in pieces of this size, which blake3 takes at full speed.
 const PIECE: usize = 128 * 1024;
@@ -25,9 +27,9 @@ const PIECE: usize = 128 * 1024;
 /// that Linux has.
 const MARGIN: u64 = 64 * 1024;
 
-/// Makes spools, one after another for each stream, and keeps their quotas.
+/// Makes buffers, one after another for each stream, and keeps their quotas.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct OutputBuffers {
     stdout: Slot,
     stderr: Slot,
 }
@@ -43,25 +45,25 @@ enum Slot {
 
 /// One captured stream of one run.
 #[derive(Debug)]
-pub(super) struct Spool {
+pub(super) struct OutputBuffer {
     file: File,
     limit: u64,
     keep: usize,
     bounded: bool,
 }
 
-impl Shelf {
-    pub(super) fn stdout(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<Spool>> {
-        self.stdout.spool(sink, stack)
+impl OutputBuffers {
+    pub(super) fn stdout(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<OutputBuffer>> {
+        self.stdout.buffer(sink, stack)
     }
 
-    pub(super) fn stderr(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<Spool>> {
-        self.stderr.spool(sink, stack)
+    pub(super) fn stderr(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<OutputBuffer>> {
+        self.stderr.buffer(sink, stack)
     }
 }
 
 impl Slot {
-    fn spool(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<Spool>> {
+    fn buffer(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<OutputBuffer>> {
         let Sink::Capture { limit, keep } = sink else { return Ok(None) };
         if !matches!(self, Self::Refused) && !matches!(self, Self::Quota(quota) if quota.is_fit_for(limit)) {
             *self = Quota::new(limit, stack).map_or(Self::Refused, Self::Quota);
@@ -70,7 +72,7 @@ impl Slot {
             Self::Quota(quota) => (quota.file()?, true),
             Self::Untried | Self::Refused => (memfd()?, false),
         };
-        Ok(Some(Spool { file: File::from(fd), limit, keep, bounded }))
+        Ok(Some(OutputBuffer { file: File::from(fd), limit, keep, bounded }))
     }
 }
 
@@ -82,7 +84,7 @@ fn memfd() -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-impl Spool {
+impl OutputBuffer {
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -92,7 +94,7 @@ impl Spool {
         !self.bounded
     }
 
-    /// Whether a spool that needs a look is over its limit. A bounded one fails the program's writes instead.
+    /// Whether a buffer that needs a look is over its limit. A bounded one fails the program's writes instead.
     pub(super) fn is_over(&self) -> bool {
         !self.bounded && self.length().is_ok_and(|length| length > self.limit)
     }

@@ -12,7 +12,15 @@ use std::{ptr, sync::atomic::AtomicI32, sync::atomic::Ordering};
 use rustix::io::Errno;
 use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
 
-use super::{affinity::CpuMask, errno, failure::LaunchStep, user::User};
+mod affinity;
+mod huge_pages;
+mod user;
+
+pub use affinity::{CpuMask, allowed};
+pub use huge_pages::NoHugePages;
+pub use user::{User, UserError, settle_name_service};
+
+use super::{errno, failure::LaunchStep};
 
 /// How the program is to execute. What is absent stays as the agent has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,7 +5,11 @@ use std::{io, os::fd::OwnedFd, time::Duration, time::Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 
-use super::{mark::Mark, signals};
+mod mark;
+
+pub(super) use mark::Mark;
+
+use super::signals;
 
 /// A killed process is gone within milliseconds, unless it hangs in the kernel or forks faster than we kill.
 const PATIENCE: Duration = Duration::from_secs(5);

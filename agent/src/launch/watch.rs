@@ -4,8 +4,12 @@ use std::{io, sync::atomic::AtomicBool, sync::atomic::Ordering, time::Duration};
 
 use rustix::process::Signal;
 
+mod standstill;
+
+pub(super) use standstill::Witnesses;
+
 use super::{
-    child::Child, child::Report, clock, execution::End, execution::Usage, output::Spool, signals,
+    child::Child, clock, execution::End, execution::Usage, output::OutputBuffer, report::Report, signals,
     signals::Blocked, signals::Polled, usage,
 };
 
@@ -21,12 +25,12 @@ pub(super) struct Watch<'a> {
     pub kill_grace: Duration,
     pub stop: &'a AtomicBool,
     pub blocked: &'a Blocked,
-    pub spools: [Option<&'a Spool>; 2],
+    pub buffers: [Option<&'a OutputBuffer>; 2],
 }
 
 /// What was seen of a child that is gone.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct WaitOutcome {
     pub started_ns: u64,
     pub stopped_ns: u64,
     /// How it was cut short, if it was.
@@ -55,7 +59,7 @@ enum Phase {
 }
 
 impl Watch<'_> {
-    pub(super) fn until_gone(&self, report: &Report) -> io::Result<Seen> {
+    pub(super) fn until_gone(&self, report: &Report) -> io::Result<WaitOutcome> {
         let cloned_ns = clock::now_ns();
         let started = || report.started_ns().unwrap_or(cloned_ns);
         let (mut phase, mut continued) = (Phase::Running, signals::continued());
@@ -68,7 +72,7 @@ impl Watch<'_> {
                 let (started_ns, agent) = (started(), usage::own());
                 let cut = self.cut(phase, stopped_ns.saturating_sub(started_ns));
                 let program_stopped = self.blocked.stop_of(self.child.pid());
-                return Ok(Seen { started_ns, stopped_ns, cut, agent, continued, program_stopped });
+                return Ok(WaitOutcome { started_ns, stopped_ns, cut, agent, continued, program_stopped });
             }
             // A stop had ended the wait before the program ended, maybe: the signal is all that this tells.
             let now = signals::continued();
@@ -88,7 +92,7 @@ impl Watch<'_> {
             Phase::Running | Phase::Asked { .. } if self.stop.load(Ordering::Acquire) => {
                 killed(Some(End::Interrupted { at_ns: elapsed_ns }))
             }
-            Phase::Running | Phase::Asked { .. } if self.spools().any(Spool::is_over) => {
+            Phase::Running | Phase::Asked { .. } if self.buffers().any(OutputBuffer::is_over) => {
                 killed(self.cut(phase, elapsed_ns))
             }
             Phase::Running if elapsed_ns >= nanoseconds(self.timeout) => {
@@ -117,7 +121,7 @@ impl Watch<'_> {
             Phase::Killed { .. } => return None,
         };
         let due = Duration::from_nanos(due_ns.saturating_sub(elapsed_ns));
-        Some(if self.spools().any(Spool::needs_a_look) { due.min(LOOK) } else { due })
+        Some(if self.buffers().any(OutputBuffer::needs_a_look) { due.min(LOOK) } else { due })
     }
 
     /// How a program was cut short that is gone after so long. One that ended by itself when its time was up has had no
@@ -133,8 +137,8 @@ impl Watch<'_> {
         }
     }
 
-    fn spools(&self) -> impl Iterator<Item = &Spool> {
-        self.spools.iter().copied().flatten()
+    fn buffers(&self) -> impl Iterator<Item = &OutputBuffer> {
+        self.buffers.iter().copied().flatten()
     }
 }
 

@@ -10,7 +10,7 @@ use std::{io, mem, ptr, sync::OnceLock};
 
 use rustix::process::{Pid, Resource, Rlimit};
 
-use super::clock;
+use crate::launch::clock;
 
 /// Far above any limit that a person would set. The bits below it tell agents apart.
 const BASE: u64 = 1 << 62;
@@ -19,10 +19,10 @@ const BASE: u64 = 1 << 62;
 const NESTING: u64 = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark(u64);
+pub(in crate::launch) struct Mark(u64);
 
 impl Mark {
-    pub(super) fn of_this_process() -> Self {
+    pub(in crate::launch) fn of_this_process() -> Self {
         static MARK: OnceLock<Mark> = OnceLock::new();
         *MARK.get_or_init(|| match rustix::process::getrlimit(Resource::Locks).maximum {
             Some(outer) => Self(outer.saturating_sub(1)),
@@ -31,14 +31,14 @@ impl Mark {
     }
 
     /// Puts it on the calling process. Safe to call between clone and `execve`.
-    pub(super) fn set_in_child(self) -> rustix::io::Result<()> {
+    pub(in crate::launch) fn set_in_child(self) -> rustix::io::Result<()> {
         let limit = Rlimit { current: Some(self.0), maximum: Some(self.0) };
         rustix::process::setrlimit(Resource::Locks, limit)
     }
 
     /// Whether the process, which may have ended, bears it. Of another user's the kernel tells it to the privileged
     /// only (`CAP_SYS_RESOURCE`, which containers keep even from root), but anyone may read it in a file.
-    pub(super) fn is_on(self, pid: Pid) -> bool {
+    pub(in crate::launch) fn is_on(self, pid: Pid) -> bool {
         // SAFETY: zeroes are a valid rlimit.
         let mut limit = unsafe { mem::zeroed::<libc::rlimit>() };
         let pid = pid.as_raw_nonzero().get();

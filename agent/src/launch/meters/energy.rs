@@ -9,7 +9,8 @@ use std::{io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::metric::{Absence, Metric};
 
-use super::{execution::MetricReadings, meters::absence_of, meters::read_number};
+use super::{absence_of, read_number};
+use crate::launch::execution::MetricReadings;
 
 /// Where the domains lie.
 const CLASS: &str = "sys/class/powercap";
@@ -23,7 +24,7 @@ const EXCESS: u64 = 2;
 
 /// The domains whose counters were read.
 #[derive(Debug, Default)]
-pub(super) struct Energy(Vec<Domain>);
+pub(in crate::launch) struct Energy(Vec<Domain>);
 
 #[derive(Debug)]
 struct Domain {
@@ -36,7 +37,7 @@ struct Domain {
 
 impl Energy {
     /// Reads the counters of the wanted metrics on the host whose files are under `root`.
-    pub(super) fn begin(root: &Path, wanted: &[Metric], readings: &mut MetricReadings) -> Self {
+    pub(in crate::launch) fn begin(root: &Path, wanted: &[Metric], readings: &mut MetricReadings) -> Self {
         let mut domains = Vec::new();
         for metric in [Metric::EnergyPackage, Metric::EnergyDram] {
             if wanted.contains(&metric) {
@@ -50,7 +51,7 @@ impl Energy {
     }
 
     /// Reads them again after a run of so long; the packages together.
-    pub(super) fn end(self, wall_ns: u64, readings: &mut MetricReadings) {
+    pub(in crate::launch) fn end(self, wall_ns: u64, readings: &mut MetricReadings) {
         for domain in self.0 {
             match domain.spent(wall_ns) {
                 Ok(spent) => *readings.values.entry(domain.metric).or_default() += spent,

@@ -5,7 +5,7 @@ use std::{io, mem::size_of};
 
 use speedup_core::value::cpu_set::{CpuSet, MAX_CPUS};
 
-use super::errno;
+use crate::launch::errno;
 
 const WORD_BITS: u32 = u64::BITS;
 const WORDS: usize = (MAX_CPUS / WORD_BITS) as usize;

@@ -31,11 +31,8 @@ use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::process::Pid;
 
-use super::child::Report;
-use super::executable::executable_in_memory;
-use super::image::Image;
-use super::preparation::Preparation;
-use super::signals::{Blocked, Polled};
+use super::{executable::executable_in_memory, image::Image};
+use crate::launch::{errno, preparation::Preparation, report::Report, signals::Blocked, signals::Polled};
 
 /// Descriptors of the trampoline: its end of the door, the report, and, up to its `execve`, its own program.
 const DOOR: c_int = 3;
@@ -48,13 +45,13 @@ const PAGE: usize = 64 << 10;
 
 /// The report of one run at a time, in memory that the agent shares with the trampoline.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(in crate::launch) struct ReportPage {
     file: OwnedFd,
     base: NonNull<Report>,
 }
 
-impl Page {
-    pub(super) fn new() -> io::Result<Self> {
+impl ReportPage {
+    pub(in crate::launch) fn new() -> io::Result<Self> {
         let file = high(&rustix::fs::memfd_create("speedup-report", MemfdFlags::CLOEXEC)?)?;
         rustix::fs::ftruncate(&file, PAGE as u64)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -69,19 +66,19 @@ impl Page {
     }
 
     /// An empty report.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::launch) fn clear(&mut self) {
         // SAFETY: the mapping is ours alone, for no run outlives its borrow of it, and a report needs no drop.
         unsafe { self.base.write(Report::default()) };
     }
 
-    pub(super) fn report(&self) -> &Report {
+    pub(in crate::launch) fn report(&self) -> &Report {
         // SAFETY: `new` maps zeroes, which are an empty report, and `clear` writes one. Other processes write atomics only,
         // before the program is there.
         unsafe { self.base.as_ref() }
     }
 }
 
-impl Drop for Page {
+impl Drop for ReportPage {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours.
         unsafe { libc::munmap(self.base.as_ptr().cast(), PAGE) };
@@ -90,39 +87,39 @@ impl Drop for Page {
 
 /// The trampoline's program, kept between runs.
 #[derive(Debug)]
-pub(super) struct Trampoline {
+pub(in crate::launch) struct Trampoline {
     program: OwnedFd,
 }
 
 impl Trampoline {
     /// None on an architecture without instructions, or on a host that has no executable memory files.
-    pub(super) fn new() -> Option<Self> {
+    pub(in crate::launch) fn new() -> Option<Self> {
         let file = executable_in_memory(c"speedup-trampoline", code::trampoline()?).ok()?;
         Some(Self { program: high(&file).ok()? })
     }
 
     /// One use of it. Both ends of the door are open until the child is there.
-    pub(super) fn leap(&self, page: &Page) -> io::Result<Leap> {
+    pub(in crate::launch) fn start(&self, page: &ReportPage) -> io::Result<TrampolineStart> {
         let (near, far) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         let far = high(&far)?;
-        let places = Places {
+        let descriptors = TrampolineDescriptors {
             door: far.as_raw_fd(),
             report: page.file.as_raw_fd(),
             program: self.program.as_raw_fd(),
         };
-        Ok(Leap { door: Door(near), far, places })
+        Ok(TrampolineStart { door: ReleaseSocket(near), far, descriptors })
     }
 }
 
 /// Whether a program that is prepared so may start from a trampoline, as far as the plan's limits go: it would be one more
 /// process, and it needs descriptors of its own.
-pub(super) fn is_for(preparation: &Preparation) -> bool {
+pub(in crate::launch) fn is_for(preparation: &Preparation) -> bool {
     preparation.limits.processes.is_none() && preparation.limits.open_files.is_none()
 }
 
 /// Whether an error in becoming the trampoline lies in the host, and not in the size of the command.
-pub(super) fn is_refused_by_host(error: &io::Error) -> bool {
+pub(in crate::launch) fn is_refused_by_host(error: &io::Error) -> bool {
     ![libc::E2BIG, libc::ENOMEM, libc::EAGAIN].map(Some).contains(&error.raw_os_error())
 }
 
@@ -133,34 +130,34 @@ fn high(file: &OwnedFd) -> io::Result<OwnedFd> {
 
 /// What the agent holds of one use of the trampoline.
 #[derive(Debug)]
-pub(super) struct Leap {
-    pub door: Door,
+pub(in crate::launch) struct TrampolineStart {
+    pub door: ReleaseSocket,
     pub far: OwnedFd,
-    pub places: Places,
+    pub descriptors: TrampolineDescriptors,
 }
 
 /// The descriptors that the child passes on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places {
+pub(in crate::launch) struct TrampolineDescriptors {
     door: RawFd,
     report: RawFd,
     program: RawFd,
 }
 
-impl Places {
+impl TrampolineDescriptors {
     /// Puts them where the trampoline looks for them, in the child, and returns the first descriptor that it does not need.
-    pub(super) fn take_in_child(self) -> rustix::io::Result<c_int> {
+    pub(in crate::launch) fn take_in_child(self) -> rustix::io::Result<c_int> {
         for (from, to, flags) in
             [(self.door, DOOR, 0), (self.report, REPORT, 0), (self.program, PROGRAM, libc::O_CLOEXEC)]
         {
             // SAFETY: takes numbers only; the child has its own table of descriptors.
-            super::errno::check(unsafe { libc::syscall(libc::SYS_dup3, from, to, flags) })?;
+            errno::check(unsafe { libc::syscall(libc::SYS_dup3, from, to, flags) })?;
         }
         Ok(FIRST_FREE)
     }
 
     /// Becomes the trampoline; returns only if that failed.
-    pub(super) fn execute(image: &Image) -> io::Error {
+    pub(in crate::launch) fn execute(image: &Image) -> io::Error {
         let (argv, env) = (image.argv_after_program().as_ptr(), image.env().as_ptr());
         // SAFETY: an empty C string and two null-terminated vectors of such.
         unsafe {
@@ -172,12 +169,12 @@ impl Places {
 
 /// The agent's end of what it shares with the trampoline and the program's process.
 #[derive(Debug)]
-pub(super) struct Door(OwnedFd);
+pub(in crate::launch) struct ReleaseSocket(OwnedFd);
 
-impl Door {
+impl ReleaseSocket {
     /// The program's process, when it waits to be let go. None if there is none: the child is gone or hangs, or the
     /// caller wants to stop.
-    pub(super) fn program(
+    pub(in crate::launch) fn program(
         &self,
         blocked: &Blocked,
         stop: &AtomicBool,
@@ -198,7 +195,7 @@ impl Door {
     }
 
     /// Lets the program's process go; one that is gone needs no telling.
-    pub(super) fn open(&self) {
+    pub(in crate::launch) fn open(&self) {
         let _ = rustix::net::send(&self.0, &[1], SendFlags::NOSIGNAL);
     }
 
@@ -216,7 +213,8 @@ mod code {
 
     use std::mem::offset_of;
 
-    use super::{super::failure::LaunchStep, DOOR, REPORT, Report};
+    use super::{DOOR, REPORT, Report};
+    use crate::launch::failure::LaunchStep;
 
     core::arch::global_asm!(
         ".pushsection .rodata.speedup_trampoline, \"a\", @progbits",
@@ -368,7 +366,7 @@ mod code {
         static speedup_trampoline_end: u8;
     }
 
-    pub(super) fn trampoline() -> Option<&'static [u8]> {
+    pub(in crate::launch) fn trampoline() -> Option<&'static [u8]> {
         let (start, end) = (&raw const speedup_trampoline, &raw const speedup_trampoline_end);
         // SAFETY: both labels lie in one read-only section of this binary, the end behind the start.
         Some(unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) })
@@ -379,7 +377,7 @@ mod code {
 mod code {
     //! Nobody has written and tried the instructions for this architecture yet.
 
-    pub(super) fn trampoline() -> Option<&'static [u8]> {
+    pub(in crate::launch) fn trampoline() -> Option<&'static [u8]> {
         None
     }
 }

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::{fs::Mode, fs::OFlags, io::Errno, process::Pid};
 
-use super::{signals::Blocked, stack::Stack, usage};
+use crate::launch::{signals::Blocked, stack::Stack, usage};
 
-pub(super) type Make = fn(&CStr) -> rustix::io::Result<OwnedFd>;
+pub(in crate::launch) type Make = fn(&CStr) -> rustix::io::Result<OwnedFd>;
 
 /// What the helper reads and writes, in the memory that it shares with the agent.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct Text {
 /// Calls `make` with its argument within a new user and mount namespace in which the agent's user is
 /// privileged. `make` must not allocate, lock or panic, for it runs in a child that shares the agent's
 /// memory.
-pub(super) fn make_within(stack: &mut Stack, make: Make, argument: &CStr) -> io::Result<OwnedFd> {
+pub(in crate::launch) fn make_within(stack: &mut Stack, make: Make, argument: &CStr) -> io::Result<OwnedFd> {
     let users = Text::identity(rustix::process::geteuid().as_raw())?;
     let groups = Text::identity(rustix::process::getegid().as_raw())?;
     let errand = Errand { make, argument, users, groups, result: AtomicI32::new(-libc::EIO) };

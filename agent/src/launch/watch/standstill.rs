@@ -20,11 +20,11 @@ use std::{fs::File, os::unix::fs::FileExt as _, time::Duration};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::cgroup::own_unified_group;
-use super::clock::nanoseconds;
-use super::execution::{End, Standstill, Unseen};
-use super::signals;
-use super::watch::Seen;
+use super::WaitOutcome;
+use crate::launch::{
+    clock::nanoseconds, execution::End, execution::Standstill, execution::Unseen,
+    meters::cgroup::own_unified_group, signals,
+};
 
 /// Where the kernel tells what happens to a control group of version 2.
 const EVENTS: &str = "cgroup.events";
@@ -40,35 +40,46 @@ const LATEST_NOTICE: Duration = Duration::from_millis(50);
 const LEAST_SUSPENSION: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
-pub(super) struct Witnesses {
+pub(in crate::launch) struct Witnesses {
     events: Option<File>,
 }
 
 /// What they said before the program was started.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(in crate::launch) struct Before {
     suspended_ns: u64,
     continued: u32,
 }
 
 impl Witnesses {
-    pub(super) fn of_this_process() -> Self {
+    pub(in crate::launch) fn of_this_process() -> Self {
         Self { events: own_unified_group().and_then(|group| File::open(group.join(EVENTS)).ok()) }
     }
 
     /// To be asked right before the start.
-    pub(super) fn before(&self) -> Before {
+    pub(in crate::launch) fn before(&self) -> Before {
         self.populated();
         Before { suspended_ns: suspended_ns(), continued: signals::continued() }
     }
 
     /// To be asked when the program is gone and signals are let in again.
-    pub(super) fn since(&self, before: &Before, seen: &Seen, timeout: Duration) -> Standstill {
+    pub(in crate::launch) fn since(
+        &self,
+        before: &Before,
+        seen: &WaitOutcome,
+        timeout: Duration,
+    ) -> Standstill {
         let suspended = Duration::from_nanos(suspended_ns().saturating_sub(before.suspended_ns));
         self.judge(before, seen, timeout, suspended)
     }
 
-    fn judge(&self, before: &Before, seen: &Seen, timeout: Duration, suspended: Duration) -> Standstill {
+    fn judge(
+        &self,
+        before: &Before,
+        seen: &WaitOutcome,
+        timeout: Duration,
+        suspended: Duration,
+    ) -> Standstill {
         let late = match seen.cut {
             Some(End::TimedOut { at_ns, .. }) => Duration::from_nanos(at_ns).saturating_sub(timeout),
             Some(End::Exited(_) | End::Signaled { .. } | End::Interrupted { .. }) | None => Duration::ZERO,
@@ -119,12 +130,20 @@ fn suspended_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::usage, *};
+    use super::*;
+    use crate::launch::usage;
 
     const TIMEOUT: Duration = Duration::from_secs(1);
 
-    fn seen(cut: Option<End>, continued: u32) -> Seen {
-        Seen { started_ns: 0, stopped_ns: 0, cut, agent: usage::own(), continued, program_stopped: None }
+    fn seen(cut: Option<End>, continued: u32) -> WaitOutcome {
+        WaitOutcome {
+            started_ns: 0,
+            stopped_ns: 0,
+            cut,
+            agent: usage::own(),
+            continued,
+            program_stopped: None,
+        }
     }
 
     fn timed_out_after(length: Duration) -> Option<End> {

@@ -16,25 +16,23 @@ use std::{io, path::PathBuf, sync::atomic::AtomicU64, sync::atomic::Ordering};
 use speedup_core::experiment::metric::{Absence, Metric};
 
 use group::Group;
-pub(super) use hierarchy::own_unified_group;
+pub(in crate::launch) use hierarchy::own_unified_group;
 use hierarchy::{Hierarchies, Hierarchy};
 
-use super::{child::Report, execution::MetricReadings, meters::absence_of};
-
-/// A run needs no more groups than there are controllers here: memory and CPU time.
-pub(super) const MOST_GROUPS: usize = 2;
+use super::absence_of;
+use crate::launch::{execution::MetricReadings, report::Report};
 
 /// Tells the groups of this process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
-pub(super) struct Cgroups {
+pub(in crate::launch) struct Cgroups {
     hierarchies: Hierarchies,
 }
 
 /// The groups of one run.
 #[derive(Debug, Default)]
-pub(super) struct Groups(Vec<(Group, Vec<Metric>)>);
+pub(in crate::launch) struct Groups(Vec<(Group, Vec<Metric>)>);
 
 /// The groups of this process beneath which those of runs would be made, each with what keeps it from that. Nothing is
 /// changed.
@@ -49,7 +47,7 @@ pub fn control_groups() -> Vec<(PathBuf, io::Result<()>)> {
 
 impl Cgroups {
     /// The host's hierarchies. Groups of agents that are gone are ended and removed.
-    pub(super) fn find() -> Self {
+    pub(in crate::launch) fn find() -> Self {
         let hierarchies = Hierarchies::of_this_process();
         for hierarchy in hierarchies.all() {
             group::remove_orphans(&hierarchy.directory);
@@ -58,7 +56,7 @@ impl Cgroups {
     }
 
     /// New groups for those of the wanted metrics that are told by one; the reasons for those that cannot be are noted.
-    pub(super) fn groups(&mut self, wanted: &[Metric], readings: &mut MetricReadings) -> Groups {
+    pub(in crate::launch) fn groups(&mut self, wanted: &[Metric], readings: &mut MetricReadings) -> Groups {
         let memory: Vec<Metric> =
             wanted.iter().copied().filter(|metric| *metric == Metric::MemoryPeak).collect();
         let times = [Metric::TreeCpu, Metric::TreeUser, Metric::TreeSystem];
@@ -100,13 +98,13 @@ impl Groups {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::launch) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Lets the calling process join. Safe to call between clone and `execve`; a group that cannot be joined is noted in
     /// the report.
-    pub(super) fn join_in_child(&self, report: &Report) {
+    pub(in crate::launch) fn join_in_child(&self, report: &Report) {
         for (number, (group, _)) in self.0.iter().enumerate() {
             if let Err(errno) = group.join_in_child() {
                 report.not_joined(number, errno);
@@ -115,14 +113,14 @@ impl Groups {
     }
 
     /// Kills all that is in the groups.
-    pub(super) fn kill(&self) {
+    pub(in crate::launch) fn kill(&self) {
         for (group, _) in &self.0 {
             group.kill();
         }
     }
 
     /// Takes the readings, and removes the groups.
-    pub(super) fn finish(self, report: &Report, readings: &mut MetricReadings) {
+    pub(in crate::launch) fn finish(self, report: &Report, readings: &mut MetricReadings) {
         for (number, (group, metrics)) in self.0.into_iter().enumerate() {
             if let Some(errno) = report.errno_of_joining(number) {
                 let error = std::io::Error::from_raw_os_error(errno);

@@ -14,7 +14,8 @@ use std::{os::fd::FromRawFd, os::fd::OwnedFd, ptr};
 use rustix::io::Errno;
 use speedup_core::experiment::metric::{Absence, Metric};
 
-use super::{errno, execution::MetricReadings, meters::absence_of};
+use super::absence_of;
+use crate::launch::{errno, execution::MetricReadings};
 
 /// The kernel's `struct perf_event_attr` as it was first published, which every later kernel takes.
 #[repr(C)]
@@ -54,7 +55,7 @@ const EXCLUDE_HYPERVISOR: u64 = flag(6);
 const ENABLE_ON_EXEC: u64 = flag(12);
 
 #[derive(Debug)]
-pub(super) struct Counters(Vec<Counter>);
+pub(in crate::launch) struct Counters(Vec<Counter>);
 
 #[derive(Debug)]
 struct Counter {
@@ -64,12 +65,12 @@ struct Counter {
 }
 
 impl Counters {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::launch) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Counters for those of the wanted metrics that are counted so; the reasons for those that cannot be are noted.
-    pub(super) fn open(wanted: &[Metric], readings: &mut MetricReadings) -> Self {
+    pub(in crate::launch) fn open(wanted: &[Metric], readings: &mut MetricReadings) -> Self {
         let mut counters = Vec::new();
         for (metric, event) in wanted.iter().filter_map(|metric| Some((*metric, event(*metric)?))) {
             match open(metric, event) {
@@ -81,7 +82,7 @@ impl Counters {
     }
 
     /// Reads them, when all that was counted has ended.
-    pub(super) fn read(self, readings: &mut MetricReadings) {
+    pub(in crate::launch) fn read(self, readings: &mut MetricReadings) {
         for counter in self.0 {
             match counter.read() {
                 Ok(value) => {

@@ -7,14 +7,14 @@ use std::{
 
 use rustix::{fs::Access, fs::AtFlags, fs::CWD, io::Errno};
 
-use super::{command::LaunchCommand, failure::LaunchError};
+use crate::launch::{command::LaunchCommand, failure::LaunchError};
 
 /// Where programs are looked up when the environment has no `PATH`, as `execvp` does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Owns the strings; the vectors of pointers point into them and end in null.
 #[derive(Debug)]
-pub(super) struct Image {
+pub(in crate::launch) struct Image {
     program: CString,
     directory: CString,
     /// The program's path, then its arguments.
@@ -23,7 +23,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    pub(super) fn prepare(command: &LaunchCommand) -> Result<Self, LaunchError> {
+    pub(in crate::launch) fn prepare(command: &LaunchCommand) -> Result<Self, LaunchError> {
         let name = command.argv.first().filter(|name| !name.is_empty()).ok_or(LaunchError::Empty)?;
         let argv = command.argv.iter().map(|argument| c_string(argument)).collect::<Result<Vec<_>, _>>()?;
         let env = command.env.iter().map(variable).collect::<Result<Vec<_>, _>>()?;
@@ -33,30 +33,30 @@ impl Image {
         Ok(Self { program, directory, argv: Strings::new(argv), env: Strings::new(env) })
     }
 
-    pub(super) fn program(&self) -> &Path {
+    pub(in crate::launch) fn program(&self) -> &Path {
         Path::new(OsStr::from_bytes(self.program.as_bytes()))
     }
 
-    pub(super) fn program_c(&self) -> &CStr {
+    pub(in crate::launch) fn program_c(&self) -> &CStr {
         &self.program
     }
 
-    pub(super) fn directory_c(&self) -> &CStr {
+    pub(in crate::launch) fn directory_c(&self) -> &CStr {
         &self.directory
     }
 
     /// Ends in null, as `execve` wants it.
-    pub(super) fn argv(&self) -> &[*const c_char] {
+    pub(in crate::launch) fn argv(&self) -> &[*const c_char] {
         &self.argv.pointers[1..]
     }
 
     /// The program's path, then its arguments. Ends in null.
-    pub(super) fn argv_after_program(&self) -> &[*const c_char] {
+    pub(in crate::launch) fn argv_after_program(&self) -> &[*const c_char] {
         &self.argv.pointers
     }
 
     /// Ends in null, as `execve` wants it.
-    pub(super) fn env(&self) -> &[*const c_char] {
+    pub(in crate::launch) fn env(&self) -> &[*const c_char] {
         &self.env.pointers
     }
 }

@@ -9,7 +9,7 @@ use std::{ffi::CStr, ffi::CString, ffi::c_int, io, mem, os::unix::ffi::OsStrExt,
 
 use thiserror::Error;
 
-use super::errno;
+use crate::launch::errno;
 
 /// Room for an entry of the user database: names, home and shell of one user.
 const ENTRY_BYTES: usize = 64 << 10;
@@ -91,7 +91,7 @@ impl User {
 
     /// Becomes the user for good: groups, then group, then user, while there is the privilege. Safe to call between
     /// clone and `execve`.
-    pub(super) fn become_in_child(&self) -> rustix::io::Result<()> {
+    pub(in crate::launch) fn become_in_child(&self) -> rustix::io::Result<()> {
         if self.is_this_process() {
             return Ok(());
         }
