@@ -219,7 +219,7 @@ fn only_the_home_of_hints_and_the_console_spell_their_mark() {
 /// Whoever asks for the death signal also has to look for its parent afterwards: one place does both, and the trampoline's instructions.
 #[test]
 fn only_the_leash_asks_for_the_death_signal() {
-    let places = ["agent/src/leash.rs", "agent/src/launch/trampoline.rs"];
+    let places = ["agent/src/leash.rs", "agent/src/launch/child/trampoline.rs"];
     for path in files(&root(), "rs") {
         let name = path.strip_prefix(root()).expect("below the root").display().to_string();
         let asks = read(&path).lines().any(|line| {
