@@ -24,7 +24,7 @@ mod topology;
 
 use std::path::{Path, PathBuf};
 
-use speedup_core::host::fingerprint::Fingerprint;
+use speedup_core::fingerprint::Fingerprint;
 use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::value::id::{AllocationId, BootId, HostId, HostName, IdError, JobId, NodeName};
 use speedup_core::value::time::Timestamp;

@@ -33,7 +33,6 @@ pub use crate::experiment::metric::{Metric, OwnMetric};
 pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
 pub use crate::repetition::{Bisection, Levels, Order, Repetition, Rule, Spending};
 pub use problem::{ExperimentError, Fault, KeyPath, MAX_PROBLEMS, Problem};
-pub(crate) use problem::{excerpt, quoted};
 
 /// Most runs of one experiment: its order has to fit one record of the journal.
 pub const MAX_RUNS: u64 = 5_000_000;

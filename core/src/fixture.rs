@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::{
-    agent::message::AttemptReport, host::HostFacts, host::fingerprint::Fact, host::fingerprint::Fingerprint,
+    agent::message::AttemptReport, fingerprint::Fact, fingerprint::Fingerprint, host::HostFacts,
     machine::Command, machine::Effect, machine::Handled, machine::Speaker, plan, plan::Plan,
     run::lease::Lease, run::record::Record, value::id::AgentEpoch, value::id::AgentId,
     value::id::ExperimentId, value::id::HostId, value::seed::Seed,

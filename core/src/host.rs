@@ -1,12 +1,10 @@
 //! Hosts: what a machine says of itself, and what the coordinator knows of it.
 
-pub mod fingerprint;
-
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::fingerprint::{ClassId, Fingerprint, HardwareId};
+use crate::fingerprint::{ClassId, Fingerprint, HardwareId};
 use crate::run::lease::Lease;
 use crate::run::timer::TimerTest;
 use crate::value::id::{
@@ -15,47 +13,47 @@ use crate::value::id::{
 };
 use crate::value::time::{Span, Timestamp};
 
-/// How long unfinished visits wait for a host that is silent and holds no attempt: an agent that lives asks at once.
+/// How long unfinished visits wait for a host that is silent and holds no attempt: a live agent asks at once.
 pub const VISIT_GRACE: Span = Span::from_secs(600);
-/// Most boots, and most allocations, that are told apart of one host: one every ten minutes for two months.
+/// Most boots, and most allocations, recorded for one host: one every ten minutes for two months.
 pub const MAX_BOOTS: usize = 10_000;
 
-/// How long before the end of its allocation a host is to be done: the clocks of a cluster differ by fractions of a second,
-/// and a report has to leave before the engine ends its agent.
+/// How long before the end of its allocation a host has to be done: the clocks of a cluster differ by fractions of a second, and
+/// the report has to leave before the engine ends the agent.
 pub const ALLOCATION_MARGIN: Span = Span::from_secs(10);
 
-/// What an agent says of its host when it joins.
+/// Facts that an agent states about its host when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
     pub host: HostId,
     pub boot: BootId,
-    /// Which allocation of it, where an engine gives it out.
+    /// Current allocation, if an engine provides the host.
     pub allocation: Option<AllocationId>,
-    /// The stable facts that make it identical to another or not.
+    /// Stable facts, by which hosts are identical or not.
     pub fingerprint: Fingerprint,
-    /// What its timer was found to be worth; none where that was not tested.
+    /// Result of the timer test, if it was made.
     pub timer: Option<TimerTest>,
-    /// Which hardware it is; none where nothing tells that. Virtual machines may have made-up addresses in common.
+    /// Hash of serial numbers and addresses, if there are any. Virtual machines may share made-up ones.
     pub hardware: Option<HardwareId>,
-    /// Which machine it is, by what makers give to no other one; none where there is nothing such.
+    /// Hash of what a maker gives to one machine alone, if there is such.
     #[serde(default)]
     pub machine: Option<HardwareId>,
-    /// Whether its owner named it: then `host` is not the system's own id, and one machine may have several.
+    /// Whether the owner chose the name: then `host` is not the system's own id, and one machine may have several.
     pub named_by_owner: bool,
-    /// Whether its owner has given a command that makes it boot anew.
+    /// Whether the owner configured a command that reboots it.
     pub can_reboot: bool,
-    /// When the engine ends the allocation, where it says so: no run begins that may last longer.
+    /// End of the allocation, if the engine states it: no run begins that may last longer.
     pub allocation_ends: Option<Timestamp>,
     pub node: Option<NodeName>,
-    /// The engine's job in which its agent lives.
+    /// Job of the engine in which the agent runs.
     pub job: Option<JobId>,
-    /// Whether its owner runs other hosts on the same machine; nothing in bundles from before it was said.
+    /// Whether the owner runs other hosts on the same machine. Missing in older bundles.
     #[serde(default)]
     pub sharing: Sharing,
-    /// What the host calls itself; nothing of agents of earlier releases.
+    /// Host name of the system. Agents of earlier releases do not state it.
     #[serde(default)]
     pub hostname: Option<HostName>,
-    /// Where it is in the network, if its engine tells.
+    /// Position in the network, if the engine states it.
     #[serde(default)]
     pub switches: Option<SwitchPath>,
 }
@@ -64,16 +62,16 @@ pub struct HostFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
-    /// An earlier release joined, which did not say. What it did stands.
+    /// An agent of an earlier release joined, which does not state it.
     #[default]
     Unsaid,
     Alone,
-    /// Other hosts may be on the machine, by the owner's word.
+    /// The owner says that other hosts may be on the machine.
     Shared,
 }
 
 impl Sharing {
-    /// How an agent that joins now is taken: one that does not say so does not share.
+    /// Sharing of an agent that joins now: one that does not state it does not share.
     pub(crate) fn or_alone(self) -> Self {
         match self {
             Self::Unsaid | Self::Alone => Self::Alone,
@@ -82,12 +80,12 @@ impl Sharing {
     }
 }
 
-/// What tells that two hosts are one machine.
+/// Identifier that two hosts have in common only if they are one machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
-    /// A kernel boots with a random id, which all containers of the machine see.
+    /// Random id of a kernel's boot, which all containers of the machine see.
     Boot(BootId),
-    /// The hash of serial numbers and makers' addresses.
+    /// Hash of serial numbers and makers' addresses.
     Hardware(HardwareId),
 }
 
@@ -100,7 +98,7 @@ impl Mark {
     }
 }
 
-/// By what machines are told apart.
+/// Kind of a [`Mark`], as a refusal names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identifier {
     Boot,
@@ -117,7 +115,7 @@ impl fmt::Display for Identifier {
 }
 
 impl HostFacts {
-    /// Nothing but its names.
+    /// Facts of a host of which only id and boot are known.
     pub fn bare(host: HostId, boot: BootId) -> Self {
         Self {
             host,
@@ -138,82 +136,83 @@ impl HostFacts {
         }
     }
 
-    /// What people call it: what its engine does, else what it calls itself.
+    /// Name for people: the engine's, else the system's own.
     pub fn name(&self) -> Option<HostName> {
         let node = self.node.as_ref().and_then(|node| node.as_str().parse().ok());
         node.or_else(|| self.hostname.clone())
     }
 
-    /// Whether people may call it this. A host name may be given without its domain.
+    /// Whether people may use this name for it. A host name may be given without its domain.
     pub fn is_called(&self, name: &str) -> bool {
-        let of = |known: &str| known == name || known.split_once('.').is_some_and(|(first, _)| first == name);
-        self.node.as_ref().is_some_and(|node| of(node.as_str()))
-            || self.hostname.as_ref().is_some_and(|hostname| of(hostname.as_str()))
+        let node = self.node.as_ref().map(NodeName::as_str);
+        let hostname = self.hostname.as_ref().map(HostName::as_str);
+        let mut names = node.into_iter().chain(hostname);
+        names.any(|known| known == name || known.split_once('.').is_some_and(|(first, _)| first == name))
     }
 
-    /// What tells its machine from others.
+    /// Marks of its machine.
     pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
         let hardware = self.machine.map(Mark::Hardware);
         std::iter::once(Mark::Boot(self.boot.clone())).chain(hardware)
     }
 }
 
-/// One host, as the coordinator's machine keeps it.
+/// State of one host in the coordinator's machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// What it says of itself, without the fingerprint.
+    /// Facts stated when it last joined, without the fingerprint, which its class has.
     pub facts: HostFacts,
     pub class: ClassId,
-    /// The facts in which it differed when it last joined with another fingerprint than before.
+    /// Facts that differed when it last joined with another fingerprint than before.
     pub drifted: Vec<String>,
     pub agent: AgentId,
     pub epoch: AgentEpoch,
     pub presence: Presence,
-    /// When it last joined, its last attempt ended, or it last reported one that had been given up.
+    /// Time of the latest join, end of an attempt, or late report.
     pub heard: Timestamp,
     /// Whether it is given runs.
     pub standing: Standing,
-    /// Its id was reset: whoever joins with it next is the host, whatever was known of machine and agent before.
+    /// Whether its id was reset: the next agent to join with it is the host, on any machine.
     pub is_released: bool,
-    /// That it was asked to boot anew, and has not come back yet.
+    /// Reboot that it was asked for and has not come back from.
     pub reboot: Option<Reboot>,
-    /// The experiment of which it boots, or has booted, for a visit that nobody has begun yet.
+    /// Experiment for which it reboots, or has rebooted, to begin a new visit.
     pub reserves: Option<ExperimentId>,
     pub lease: Option<Lease>,
-    /// Whether it is prepared for its part of that, where several hosts serve it together.
+    /// Whether it is prepared for its part of a gang's run.
     pub is_ready: bool,
-    /// Attempts it was ever given.
+    /// Attempts that it was ever given.
     pub served: u64,
-    /// The last of them.
+    /// Run of the latest of them.
     pub previous: Option<(ExperimentId, RunIndex)>,
-    /// When that ended; none before the first.
+    /// When that attempt ended.
     pub idle_since: Option<Timestamp>,
-    /// Who submitted the first experiment that lost [`LOST_IN_A_ROW`](crate::machine::LOST_IN_A_ROW) attempts on it through
-    /// its own fault, with none of any experiment executed on it since.
+    /// User whose experiment was the first to lose [`LOST_IN_A_ROW`](crate::machine::LOST_IN_A_ROW) attempts on it through the
+    /// host's fault, while nothing has been executed on it since.
     pub blamed_by: Option<String>,
-    /// Every boot of it, the latest last.
+    /// Its boots, the latest last. A boot's number is its position here.
     pub boots: Vec<BootId>,
-    /// Every allocation of it, by number.
+    /// Its allocations, by number.
     pub allocations: Vec<AllocationId>,
-    /// What it served in each active experiment, by scope key.
+    /// How it was used in each active experiment, by the key of the policy's scope. Freshness is decided by it.
     pub used: BTreeMap<ExperimentId, BTreeMap<u32, Use>>,
-    /// Its unfinished visits: runs that are kept for it. At most one an experiment.
+    /// Its unfinished visits, at most one of an experiment: their runs wait for this host.
     pub visits: BTreeMap<ExperimentId, Visit>,
 }
 
-/// What a host served under one scope key of an experiment.
+/// How a host was used under one key of the policy's scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     pub visits: u32,
-    /// The first run of the latest.
+    /// First run of the latest visit.
     pub from: RunIndex,
-    /// The boot of its latest run, by number.
+    /// Boot of its latest run, by number.
     pub boot: u32,
-    /// The allocation of its latest run, by number, where it had one.
+    /// Allocation of its latest run, by number, if it had one.
     pub allocation: Option<u32>,
 }
 
-/// The rest of a group that a host has begun.
+/// Rest of a group of runs that a host has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
     pub next: RunIndex,
@@ -221,19 +220,19 @@ pub struct Visit {
     pub end: RunIndex,
 }
 
-/// That a host was asked to boot anew.
+/// Reboot that a host was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reboot {
-    /// When it should be back.
+    /// When the host is quarantined unless it is back.
     pub give_up: Timestamp,
     pub experiment: ExperimentId,
 }
 
-/// Whether a host is given runs.
+/// Whether people let a host be given runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     Serving,
-    /// It ends what it has and gets no more.
+    /// It completes its attempt and gets no more runs.
     Draining {
         by: String,
     },
@@ -244,20 +243,20 @@ pub enum Standing {
     },
 }
 
-/// That a host was given no more runs, for a while or until now.
+/// Time in which a host was out of service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exclusion {
     pub host: HostId,
     pub at: Timestamp,
     pub cause: ExclusionCause,
-    /// Since when it is given runs again, if it is.
+    /// When the host returned to service, if it did.
     pub resumed: Option<Timestamp>,
 }
 
-/// Why a host was given no more runs.
+/// Why a host was taken out of service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExclusionCause {
-    /// Somebody wanted it to end what it had.
+    /// A user drained it.
     Drained { by: String },
     /// Something is wrong with it.
     Quarantined { by: String, reason: String },
@@ -267,13 +266,13 @@ pub enum ExclusionCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Here {
-        /// Whether it waits for work, and whether it was already looked at for what waits now.
+        /// Whether it waits for work, and whether it was matched with the runs that wait now.
         asking: Asking,
     },
     Away {
         since: Timestamp,
-        /// When its lease is given up; without it only the lease's own deadline counts (after a restart of the
-        /// coordinator, when a silent agent cannot know yet that it should connect again).
+        /// When its lease is given up. `None` after a restart of the coordinator, when a silent agent cannot know yet that it
+        /// should reconnect: then only the lease's own deadline counts.
         give_up: Option<Timestamp>,
     },
 }
@@ -283,11 +282,11 @@ pub enum Presence {
 pub enum Asking {
     /// It has not asked, or has been given work.
     No,
-    /// It waits and is to be looked at.
+    /// It waits and has to be matched.
     Yes,
-    /// It waits, and nothing of what waits now suits it.
+    /// It waits, and no waiting run is eligible for it.
     InVain {
-        /// When it is to be looked at again, because it has rested then.
+        /// When it is matched again, because it has rested by then.
         until: Option<Timestamp>,
     },
 }
@@ -303,13 +302,13 @@ impl Host {
         self.is_here() && self.standing == Standing::Serving
     }
 
-    /// When something is taken from it unless it is heard before: the attempt it holds, its visits, its place after a reboot.
+    /// When it loses its attempt, its visits, or after a reboot its place, unless it is heard before.
     pub(crate) fn loss_deadline(&self) -> Option<Timestamp> {
         let reboot = self.reboot.map(|reboot| reboot.give_up);
         [self.lease_deadline(), reboot, self.visit_deadline()].into_iter().flatten().min()
     }
 
-    /// When the attempt it holds is given up.
+    /// When its attempt is given up.
     pub fn lease_deadline(&self) -> Option<Timestamp> {
         let lease = self.lease.as_ref()?;
         match self.presence {
@@ -318,7 +317,7 @@ impl Host {
         }
     }
 
-    /// When its unfinished visits go to other hosts: while it is gone or silent without an attempt or a reboot.
+    /// When its unfinished visits go to other hosts, if it is away or silent and neither has an attempt nor reboots.
     pub(crate) fn visit_deadline(&self) -> Option<Timestamp> {
         if self.visits.is_empty() || self.lease.is_some() || self.reboot.is_some() {
             return None;
@@ -331,7 +330,7 @@ impl Host {
         }
     }
 
-    /// From when on it is silent, if it is connected and has asked for nothing since it was last heard.
+    /// When it counts as silent, if it is connected and has not asked for work since it was last heard.
     pub(crate) fn silent_from(&self) -> Option<Timestamp> {
         match self.presence {
             Presence::Here { asking: Asking::No } => Some(self.heard + VISIT_GRACE),
@@ -339,7 +338,7 @@ impl Host {
         }
     }
 
-    /// When it is to be looked at again, as it has rested or may be of use by then.
+    /// When it is matched again, because it has rested or may be of use by then.
     pub fn rested_at(&self) -> Option<Timestamp> {
         match self.presence {
             Presence::Here { asking: Asking::InVain { until } } => until,
@@ -347,7 +346,7 @@ impl Host {
         }
     }
 
-    /// Since when it is known to have been idle; none before its first attempt.
+    /// Start of the time for which it is known to have been idle; `None` before its first attempt.
     ///
     /// Idle time from before its agent connected does not count. A coordinator that restarts takes its time from a wall
     /// clock that may have stepped, and an agent out of reach may have been executing an attempt already given up.
@@ -355,28 +354,28 @@ impl Host {
         self.idle_since.map(|ended| ended.max(self.heard))
     }
 
-    /// What it served under a scope key of an experiment, if anything.
+    /// How it was used under a key of an experiment's scope, if it was.
     pub fn used(&self, experiment: ExperimentId, key: u32) -> Option<Use> {
         self.used.get(&experiment).and_then(|keys| keys.get(&key)).copied()
     }
 
-    /// Whether an active experiment rests on which machine it is.
+    /// Whether an active experiment depends on which machine it is.
     pub(crate) fn is_in_use(&self) -> bool {
         self.lease.is_some() || self.reboot.is_some() || !self.used.is_empty() || !self.visits.is_empty()
     }
 
-    /// The number of its boot. Only a host that was reset can be in another than the last.
+    /// Number of its current boot. Only a host that was reset can be in another than the last.
     pub fn boot(&self) -> u32 {
         let last = self.boots.len().saturating_sub(1);
         self.boots.iter().rposition(|boot| *boot == self.facts.boot).unwrap_or(last) as u32
     }
 
-    /// The engine's job of which it is a node, where it is in one.
+    /// Job of the engine of which it is a node, if it is in one.
     pub fn job(&self) -> Option<&str> {
         self.facts.job.as_ref().map(JobId::whole)
     }
 
-    /// The number of its allocation, where it has one.
+    /// Number of its current allocation, if it has one.
     pub fn allocation(&self) -> Option<u32> {
         let allocation = self.facts.allocation.as_ref()?;
         self.allocations.iter().rposition(|known| known == allocation).map(|number| number as u32)

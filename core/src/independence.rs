@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{host::fingerprint::ClassId, repetition::Order, value::time::Span, value::time::Timestamp};
+use crate::{fingerprint::ClassId, repetition::Order, value::time::Span, value::time::Timestamp};
 
 pub use traces::{Readings, Since, Traces};
 

@@ -5,20 +5,22 @@
 //!
 //! In reading order:
 //!
-//! 1. [`value`]: what everything is named, dated, counted and drawn by; errors in words, reading up to a bound;
-//! 2. [`experiment`]: what is measured, on what and under which circumstances, how often ([`repetition`]) and how independent
-//!    of each other ([`independence`]);
-//! 3. [`plan`]: from the text that a user writes to every run in its order;
-//! 4. [`run`]: the state of a run, the lease on it, the work it is, and the record of what was done under which conditions;
-//! 5. [`host`]: what a host says of itself, and what the coordinator knows of it;
-//! 6. [`machine`]: the coordinator's machine with the events that change it, whether a pool can carry a plan out, and what to
-//!    ask of an engine that gives out hosts; [`agent`]: the agent's machine, and what the two say to each other;
-//! 7. [`journal`]: the format in which events are kept.
+//! 1. [`value`]: ids, times, seeds and counts; errors in words; bounded reading;
+//! 2. [`fingerprint`]: the facts by which hosts are identical or not;
+//! 3. [`experiment`]: what is measured, on what and under which circumstances, how often
+//!    ([`repetition`]) and how independent of each other ([`independence`]);
+//! 4. [`plan`]: from the text that a user writes to every run in its order;
+//! 5. [`run`]: the state of a run, the lease on it, the work it is, and the record of what was done;
+//! 6. [`host`]: what a host states, and what the coordinator knows of it;
+//! 7. [`machine`]: the coordinator's machine with its events, whether a pool can carry out a plan, and
+//!    what to request from an engine; [`agent`]: the agent's machine, and the messages of the two;
+//! 8. [`journal`]: the format in which events are stored.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
 pub mod experiment;
+pub mod fingerprint;
 #[cfg(test)]
 mod fixture;
 pub mod host;

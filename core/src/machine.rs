@@ -1,12 +1,13 @@
-//! The coordinator's machine: it decides who executes which run when, and keeps no time, file or socket.
+//! The coordinator's machine: it decides who executes which run when, and keeps no clock, file or socket.
+//! [`Machine::handle`] takes one command: it decides (`decide` may refuse, and changes nothing), evolves
+//! (`evolve` may not refuse; recovery replays it), and follows up what became possible (`follow_up`: an
+//! asking host meets a waiting run, an experiment is complete). The shell makes the events durable before
+//! it performs the effects.
 //!
-//! [`Machine::handle`] takes one command: it decides (`decide` may refuse, and changes nothing), evolves (`evolve` may
-//! not refuse; recovery replays it), and follows up what became possible (`follow_up`: an asking host meets a waiting
-//! run, an experiment is complete). The shell makes the events durable before it performs the effects.
-//!
-//! In reading order: `command`, `refusal`, `active` (an experiment), `queue` (the visits that wait), `matching` (what is
-//! next for a host), `gang` (hosts that serve a run together), `time_limit` (how long it may take), `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
-//! `explain`, `demand` (what an engine that gives out hosts could add).
+//! In reading order: `command`, `refusal`, `active` (an experiment), `lane` and `queue` (the visits
+//! that wait), `eligibility` (what a visit asks of a host), `matching` (what is next for a host), `gang`
+//! (hosts that serve a run together), `nesting` (which hosts visit a cell), `trouble` (which hosts an
+//! experiment gives up), `decide`, `follow_up`, `evolve`, `check`, `checkpoint`, `explain`, `demand`.
 
 mod active;
 mod check;
@@ -14,12 +15,15 @@ mod checkpoint;
 mod command;
 mod decide;
 mod demand;
+mod eligibility;
 pub mod event;
 mod evolve;
 mod explain;
 pub mod feasibility;
 mod follow_up;
 mod gang;
+mod hosts_needed;
+mod lane;
 mod matching;
 mod nesting;
 pub mod provision;
@@ -37,19 +41,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use active::{Active, Built, Kept, Phase};
+pub use active::{Active, Built, HostLosses, Kept, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
+pub use eligibility::{needed_allocation, needs_reboots};
 pub use explain::{
     Explanation, Hindrance, Hindrances, KeptHosts, LATEST_LOSSES, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS,
     NamedHost, Outlook, WaitingFor, Waits,
 };
-pub use matching::{needed_allocation, needs_reboots};
-pub use queue::{hosts_needed, largest_gang, visits_of_fullest_lane};
+pub use hosts_needed::{hosts_needed, largest_gang, visits_of_fullest_lane};
 pub use refusal::Refusal;
-pub use trouble::Trouble;
 
-use crate::host::fingerprint::{ClassId, Difference, Fingerprint};
+use crate::fingerprint::{ClassId, Difference, Fingerprint};
 use crate::host::{Host, Mark};
 use crate::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
 use crate::machine::feasibility::{HostClass, Pool};
@@ -112,41 +115,57 @@ pub struct Handled {
 }
 
 /// The coordinator's machine.
+///
+/// The experiments, the hosts, the classes and the superseded leases are its state. All other collections are indexes over these:
+/// `evolve` keeps them in step, `check` derives them anew, and a checkpoint leaves them out.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Machine {
     settings: Settings,
+    /// Time of the latest event. No command is dated before it, so a clock that steps back does not reorder events.
     latest: Timestamp,
+    /// Experiments that are not finished. What is known of finished ones is in the store.
     experiments: BTreeMap<ExperimentId, Active>,
-    /// Experiments with visits to give out, in the order in which hosts are offered them.
+    /// Experiments with visits to give out, sorted by turn, so that a host is offered them in order and experiments that are paused
+    /// or have nothing waiting cost nothing.
     turns: BTreeSet<(Turn, ExperimentId)>,
-    /// Experiments that changed since it was last looked what follows for them.
+    /// Experiments changed since the last `follow_up`, which derives the next step of these instead of all. Empty between commands.
     touched: BTreeSet<ExperimentId>,
+    /// Hosts that ever joined, by number. Numbers are dense and stay, so that sets and the states of runs name a host in four bytes.
     hosts: Vec<Host>,
+    /// Number of each host id, which is what messages carry. Sorted, so that lists of hosts continue after an id.
     numbers: BTreeMap<HostId, HostNumber>,
-    /// The host that was last asked for.
+    /// Number of the host that was looked up last: most messages come in runs from one host, which then skip `numbers`.
     latest_host: LatestHost,
-    /// By what the machines of hosts are told apart; those of hosts that were reset tell nothing.
+    /// Boot and hardware ids, each with the hosts that stated it. A join finds all hosts on the same machine by a range query.
+    /// Hosts whose ids were reset have no entry: they may come back on any machine.
     marks: BTreeSet<(Mark, HostNumber)>,
+    /// Classes that any host was ever of, each with the number of its available hosts, so that no question walks the pool.
     classes: BTreeMap<ClassId, Class>,
-    /// Hosts from which time takes something, by when.
+    /// Deadlines by which hosts lose an attempt, their visits or a place, earliest first: a timer needs the first entry, and a tick
+    /// visits only what is due.
     losses: BTreeSet<(Timestamp, HostNumber)>,
-    /// Hosts that asked in vain, by when they are to be looked at again.
+    /// Times at which ineligible hosts are matched again, because they have rested by then; earliest first, as in `losses`.
     rests: BTreeSet<(Timestamp, HostNumber)>,
-    /// Asking hosts that are to be looked at.
+    /// Hosts that wait for work and have to be matched: `follow_up` takes the first until there is none.
     asking: BTreeSet<HostNumber>,
-    /// Asking hosts that nothing suited.
-    in_vain: BTreeSet<HostNumber>,
-    /// Those of them that are kept for a gang.
+    /// Idle hosts for which no run is eligible. An event that cannot help them does not match them again; one that may
+    /// (`look_again`) moves all of them to `asking`.
+    ineligible: BTreeSet<HostNumber>,
+    /// Hosts reserved for a gang that is not complete.
     hold: Option<Hold>,
-    here: u32,
-    /// Those of them that may be given runs.
+    /// Number of connected hosts.
+    connected: u32,
+    /// Number of connected hosts that may be given runs.
     available: u32,
+    /// Host of each live lease: a report names a lease, and the leases of a gang are neighbours here.
     holders: BTreeMap<LeaseEpoch, HostNumber>,
+    /// Leases that were given up and whose reports may still arrive. Only with its entry is a late report recorded, and only once.
     superseded: BTreeMap<LeaseEpoch, Superseded>,
+    /// Epoch of the next lease. It only grows, so no epoch is used twice.
     next_lease: u64,
 }
 
-/// Where to look first: any number is a right one, because it is looked whose it is. It is no part of the state.
+/// A hint where to look first, not state: a wrong number only costs a search.
 #[derive(Debug, Default)]
 struct LatestHost(AtomicU32);
 
@@ -172,13 +191,14 @@ impl PartialEq for LatestHost {
     }
 }
 
+/// The hosts with one fingerprint.
 #[derive(Clone, Debug, PartialEq)]
 struct Class {
-    /// What its hosts have in common, for the first [`MAX_CLASSES`].
+    /// Facts that its hosts have in common, for the first [`MAX_CLASSES`].
     fingerprint: Option<Fingerprint>,
-    /// How many of them may be given runs.
+    /// Number of its hosts that may be given runs.
     available: u32,
-    /// When the last of them went that might; means nothing while there are some.
+    /// When `available` last became 0; meaningless while it is above.
     emptied: Timestamp,
 }
 
@@ -262,7 +282,7 @@ impl Machine {
 
     /// How many hosts are connected.
     pub fn hosts_here(&self) -> u32 {
-        self.here
+        self.connected
     }
 
     /// The state of a run of an active experiment.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::host::fingerprint::{Fact, Fingerprint, MAX_FACT_BYTES};
+use speedup_core::fingerprint::{Fact, Fingerprint, MAX_FACT_BYTES};
 
 use super::system::Reading;
 

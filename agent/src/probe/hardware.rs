@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use speedup_core::host::fingerprint::HardwareId;
+use speedup_core::fingerprint::HardwareId;
 
 use super::{machine::DEVICE_TREE, machine::FIRMWARE, system::Reading, system::System};
 

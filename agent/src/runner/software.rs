@@ -13,9 +13,9 @@ use speedup_core::experiment::environment::DIRECTORY_NAME;
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::software::{Container, SCRATCH, Software, WORK};
 use speedup_core::run::software::{MadeVariables, UsedContainer, UsedSoftware, UsedVariables, hash_of};
-use speedup_core::run::work::{INPUT, Resolved};
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Span;
+use speedup_core::{experiment::template::INPUT, run::work::Resolved};
 
 use super::{NotExecuted, Undertaking, no_directory};
 use crate::wall_clock::unix_ns;

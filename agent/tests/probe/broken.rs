@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, os::unix::fs::symlink};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use speedup_agent::probe::{ProbeError, probe};
-use speedup_core::host::fingerprint::{Fact, MAX_FACT_BYTES, MAX_FACTS};
+use speedup_core::fingerprint::{Fact, MAX_FACT_BYTES, MAX_FACTS};
 
 use crate::{probed, tree::Tree};
 

@@ -8,7 +8,7 @@ mod tree;
 use std::fs;
 
 use speedup_agent::probe::{Probed, probe};
-use speedup_core::host::fingerprint::{Fact, Fingerprint};
+use speedup_core::fingerprint::{Fact, Fingerprint};
 
 use tree::{MACHINES, Tree, file_of};
 

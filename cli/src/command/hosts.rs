@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use speedup_core::host::fingerprint::ClassId;
+use speedup_core::fingerprint::ClassId;
 use speedup_core::host::{HostFacts, Standing};
 use speedup_core::run::lease::Lease;
 use speedup_core::value::id::{HostId, HostName};

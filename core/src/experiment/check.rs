@@ -17,12 +17,11 @@ use super::{
     MAX_WARMUP, MIN_TIMEOUT, Rule, Setup, Version, Weights,
 };
 use crate::experiment::build::{PREFIX, placeholder};
-use crate::experiment::environment::{DirectoryLength, OutOfBounds};
+use crate::experiment::environment::DirectoryLength;
 use crate::experiment::files::{ASSUMED_FILE_PATH_BYTES, StagedFile};
 use crate::experiment::gang::{HOSTFILE, MAX_DIGITS, PLACEHOLDERS};
 use crate::experiment::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
-use crate::experiment::template::{is_identifier, placeholders};
-use crate::run::work::{BENCHMARK, INPUT, VERSION};
+use crate::experiment::template::{BENCHMARK, INPUT, VERSION, is_identifier, placeholders};
 use crate::value::time::Span;
 
 /// Whether a text is a tag: a word, or a key and a value.
@@ -164,9 +163,7 @@ impl Experiment {
 
     fn check_environment(&self, problems: &mut Problems) {
         self.check_software(problems);
-        for OutOfBounds { key, value, allowed } in self.environment.out_of_bounds() {
-            problems.refuse(["environment", key].into(), Fault::OutOfRange { value, allowed });
-        }
+        self.environment.check_bounds(problems);
         if self.environment.directory_length == DirectoryLength::AsIs {
             return;
         }

@@ -16,8 +16,6 @@ use crate::experiment::software::Software;
 use crate::value::cpu_set::{CpuSet, CpuSetError, MAX_CPUS};
 use crate::value::time::Span;
 
-pub(crate) use check::OutOfBounds;
-
 /// The variable that fills the environment up to its size.
 pub const PADDING: &str = "SPEEDUP_PADDING";
 /// Largest environment, and largest padding, that a plan may ask for: Linux takes no single variable of 128 KiB, name

@@ -9,6 +9,7 @@ use crate::experiment::build::{self, MAX_PRODUCT_PATH_BYTES};
 use crate::experiment::files::MAX_SHARED_PATH_BYTES;
 use crate::experiment::metric::OwnMetricError;
 use crate::experiment::template::doubling_hint;
+use crate::value::excerpt::{excerpt, quoted};
 use crate::value::hint::with_hint;
 
 /// Most problems that are told at once: nobody reads more, and a plan may have a hundred thousand benchmarks.
@@ -385,19 +386,4 @@ impl Fault {
             }
         }
     }
-}
-
-/// A text of the user as it can stand in a message: short, without line breaks and control characters.
-pub(crate) fn excerpt(text: &str) -> String {
-    const MOST: usize = 60;
-    let mut shown: String =
-        text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(MOST).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", excerpt(text))
 }

@@ -14,6 +14,13 @@ use thiserror::Error;
 
 use crate::experiment::{build, files};
 
+/// The placeholder for the host's input directory.
+pub const INPUT: &str = "input";
+/// The placeholder for the version's name.
+pub const VERSION: &str = "version";
+/// The placeholder for the benchmark's name.
+pub const BENCHMARK: &str = "benchmark";
+
 /// A placeholder nobody has a value for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown placeholder `{{{name}}}` at character {position}")]

@@ -2,9 +2,9 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
-use super::{ABANDONED_IN_A_ROW, COORDINATOR, queue::Queue, trouble::Trouble};
+use super::{ABANDONED_IN_A_ROW, COORDINATOR, queue::Queue};
 use crate::{
-    experiment::Rule, experiment::build::Product, host::fingerprint::ClassId, independence::Independence,
+    experiment::Rule, experiment::build::Product, fingerprint::ClassId, independence::Independence,
     machine::event::Change, machine::event::Tally, plan::Plan, run::HostNumber, run::RunState,
     run::Settlement, value::id::Attempt, value::id::ExperimentId, value::id::RunIndex, value::time::Span,
     value::time::Timestamp,
@@ -49,12 +49,26 @@ pub struct Kept {
     /// Attempts lost since one was executed, in whose way the plan or an owner's limits stood; that of a gang counts once.
     pub turned_down_in_a_row: u32,
     /// Hosts on which an attempt was lost since one was executed there.
-    pub troubles: BTreeMap<HostNumber, Trouble>,
+    pub troubles: BTreeMap<HostNumber, HostLosses>,
     pub attempts: u64,
     /// Time on hosts of the attempts that ended.
     pub host_time: Span,
     /// Classes whose hosts may take part, where they have to be identical; none before the first is pinned.
     pub classes: BTreeSet<ClassId>,
+}
+
+/// Attempts of one experiment that were lost on one host, with none of it executed there since.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostLosses {
+    pub lost: u32,
+    /// Those in whose way the host or its agent stood.
+    pub by_host: u32,
+    /// Those in whose way the plan or an owner's limits stood, since the experiment was last executed on any host.
+    pub turned_down: u32,
+    /// When the latest was lost.
+    pub latest: Timestamp,
+    /// Why the latest was lost.
+    pub words: String,
 }
 
 /// What may happen to an active experiment.

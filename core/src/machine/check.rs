@@ -5,11 +5,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::matching::{Match, boots_before, boots_in_visits};
-use super::queue::{lane_of, nested_lane, use_of};
+use super::eligibility::{boots_before, boots_in_visits};
+use super::lane::{lane_of, nested_lane, use_of};
+use super::matching::Match;
 use super::time_limit::longest_run;
 use super::{Active, Built, Machine};
-use crate::host::fingerprint::ClassId;
+use crate::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};
 use crate::independence::{Readings, Since, Traces};
 use crate::machine::event::Tally;
@@ -188,14 +189,14 @@ impl Machine {
                 }
                 Presence::Here { asking: Asking::InVain { .. } } => {
                     in_vain += 1;
-                    assert!(self.in_vain.contains(&number), "and one that asked in vain is known");
+                    assert!(self.ineligible.contains(&number), "and one that asked in vain is known");
                 }
                 Presence::Here { asking: Asking::No } | Presence::Away { .. } => {}
             }
         }
         assert_eq!(self.asking.len(), asking, "asking hosts are those that ask");
-        assert_eq!(self.in_vain.len(), in_vain, "and those that asked in vain");
-        for number in self.in_vain.iter().filter(|number| !self.is_held(**number)) {
+        assert_eq!(self.ineligible.len(), in_vain, "and those that asked in vain");
+        for number in self.ineligible.iter().filter(|number| !self.is_held(**number)) {
             let found = self.match_for(self.latest, *number);
             let due = self.host_at(*number).rested_at();
             let is_suited = match found {
@@ -271,7 +272,7 @@ impl Machine {
                 *count += 1;
             }
         }
-        assert_eq!(self.here, here, "hosts that are here");
+        assert_eq!(self.connected, here, "hosts that are here");
         assert_eq!(self.available, available, "hosts that may be given runs");
         let counted = self.classes.iter().map(|(id, class)| (*id, class.available)).collect();
         assert_eq!(of_classes, counted, "and those of each class");

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use super::{Active, Class, Kept, Machine, Settings, queue::Queue};
-use crate::host::fingerprint::{ClassId, Fingerprint};
+use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
 use crate::machine::event::{Superseded, Tally};
 use crate::run::{HostNumber, RunState, Settlement};
@@ -105,9 +105,9 @@ impl Machine {
             losses: _,
             rests: _,
             asking: _,
-            in_vain: _,
+            ineligible: _,
             hold: _,
-            here: _,
+            connected: _,
             available: _,
             holders: _,
             superseded,
@@ -147,7 +147,7 @@ impl Machine {
                 if self.numbers.insert(host.facts.host.clone(), number).is_some() {
                     return Err(Misfit::HostTwice(host.facts.host.as_str().to_owned()));
                 }
-                self.here += u32::from(host.is_here());
+                self.connected += u32::from(host.is_here());
                 self.available += u32::from(host.is_available());
                 let unknown = || Misfit::UnknownClass(host.facts.host.as_str().to_owned());
                 let class = self.classes.get_mut(&host.class).ok_or_else(unknown)?;

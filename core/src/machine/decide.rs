@@ -5,7 +5,7 @@ mod pool;
 
 use super::{Active, Built, Command, Decision, Effect, MAX_ACTIVE, Machine, Notice, Phase, Refusal, Request};
 use crate::experiment::{Bisection, MAX_RUNS, Rule};
-use crate::host::fingerprint::ClassId;
+use crate::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
 use crate::plan::{Extension, Plan};
 use crate::run::LossReason;

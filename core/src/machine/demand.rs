@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::matching::{holds, longest_visit, used, violation};
-use super::queue::{hosts_of_lane, is_in_one_job};
+use super::eligibility::{holds, longest_visit, used, violation};
+use super::lane::{hosts_of_lane, is_in_one_job};
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
 use crate::independence::{Renewal, Reuse};

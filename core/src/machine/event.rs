@@ -6,7 +6,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::{
-    host::HostFacts, host::fingerprint::ClassId, machine::provision::EngineNote, plan::Extension, plan::Plan,
+    fingerprint::ClassId, host::HostFacts, machine::provision::EngineNote, plan::Extension, plan::Plan,
     run::AfterLoss, run::LossReason, run::Settlement, run::lease::Lease, run::record::Record,
     value::id::AgentEpoch, value::id::AgentId, value::id::Attempt, value::id::ExperimentId,
     value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Active, Machine, Phase};
 use crate::{
-    host::Asking, host::Presence, host::Standing, host::fingerprint::ClassId, machine::event::Change,
+    fingerprint::ClassId, host::Asking, host::Presence, host::Standing, machine::event::Change,
     machine::event::Event, machine::provision::PROVISIONER, plan::Extension, plan::Plan, run::HostNumber,
     run::RunState, value::id::Attempt, value::id::ExperimentId, value::time::Timestamp,
 };

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 pub use experiment::{KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, NamedHost, Outlook, Waits};
 
-use super::matching::{boots_before, boots_in_visits, holds, rests_until, violation};
-use super::queue::{lane_of, use_of};
+use super::eligibility::{boots_before, boots_in_visits, holds, rests_until, violation};
+use super::lane::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::gang::Gang;
 use crate::host::{Host, Standing};
@@ -187,9 +187,11 @@ impl Machine {
         }
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         // What waits was offered to a host that asked in vain; it is looked at again only once it has rested.
-        let in_vain = |number, host: &Host| self.in_vain.contains(&number) && host.rested_at().is_none();
-        let mut hosts = numbered
-            .filter(|(number, host)| (host.is_here() || host.reboot.is_some()) && !in_vain(*number, host));
+        let is_ineligible =
+            |number, host: &Host| self.ineligible.contains(&number) && host.rested_at().is_none();
+        let mut hosts = numbered.filter(|(number, host)| {
+            (host.is_here() || host.reboot.is_some()) && !is_ineligible(*number, host)
+        });
         !hosts.any(|(number, host)| {
             let begun = host.visits.get(&experiment).map(|visit| visit.next);
             active
@@ -294,7 +296,7 @@ impl Machine {
             Hindrance::GivenUp
         } else if self.is_held_back(experiment, active, number) {
             Hindrance::HeldBack
-        } else if !goes_on && self.is_kept_apart(active, number, run, began) {
+        } else if !goes_on && self.nesting_excludes(active, number, run, began) {
             Hindrance::Visited
         } else if wants_boot && !host.facts.can_reboot {
             Hindrance::CannotReboot

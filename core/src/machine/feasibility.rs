@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     experiment::Bisection, experiment::Experiment, experiment::Rule, experiment::Sameness,
-    experiment::Version, independence::Renewable, machine::hosts_needed, machine::largest_gang,
-    machine::needs_reboots, machine::sets::hosts_for_sets, plan::Plan, value::id::RunIndex,
-    value::time::Span,
+    experiment::Version, independence::Renewable, machine::hosts_needed,
+    machine::hosts_needed::hosts_for_sets, machine::largest_gang, machine::needs_reboots, plan::Plan,
+    value::id::RunIndex, value::time::Span,
 };
 
 pub use remedy::Remedy;

@@ -1,12 +1,12 @@
 //! What became possible after a change: an asking host meets a waiting run, boots anew or rests; an experiment is complete,
 //! has to be decided, has reached its limits, or is paused because nobody can execute it.
 
+use super::lane::use_of;
 use super::matching::Match;
-use super::queue::use_of;
 use super::time_limit::{longest_run, used_build};
 use super::{Active, Effect, Machine};
+use crate::fingerprint::ClassId;
 use crate::host::Host;
-use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
 use crate::run::lease::{Evidence, LEASE_MARGIN, Lease, LeaseSeat};
 use crate::run::{HostNumber, RunState};

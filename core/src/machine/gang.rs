@@ -1,62 +1,66 @@
-//! Runs that several hosts serve together. Their leases are given at once or not at all. A host that could be of a gang which is
-//! not there yet is held for it, so that small runs do not keep large ones waiting; meanwhile it is given what is sure to end
-//! before the last host of the gang is free (reservation with backfill: Mu'alem and Feitelson 2001). Hosts are held for one
-//! gang at a time, that of the experiment whose turn it is, so that no two wait for each other's; and only where enough hosts
-//! could ever come together. They are held until that gang is complete, whoever is first in the order of turns by then: so it
-//! waits for the longest lease of those that were there when hosts were first held for it, at most.
+//! Gangs: runs that several hosts serve together. Their leases are given at once or not at all.
+//!
+//! Hosts that could be of a gang are held for it until it is complete, so that small runs do not keep
+//! large ones waiting; meanwhile they are given what is sure to end before the last host of the gang is
+//! free (reservation with backfill: Mu'alem and Feitelson 2001). Hosts are held for one gang at a time,
+//! that of the experiment whose turn it is, so that no two wait for each other's hosts; and only where
+//! enough hosts could ever come together. A gang so waits at most for the longest lease of the hosts
+//! that were there when hosts were first held for it, whoever is first in the order of turns by then.
 
 use std::{cmp::Reverse, collections::BTreeSet, ops::Bound};
 
-use super::matching::{holds, longest_visit, rests_until, used, violation};
-use super::queue::lane_of;
+use super::eligibility::{holds, longest_visit, rests_until, used, violation};
+use super::lane::lane_of;
 use super::time_limit::longest_run;
 use super::{Active, Effect, Machine, Phase};
 use crate::{
-    experiment::gang::Gang, host::Asking, host::Host, host::Presence, host::Standing, host::VISIT_GRACE,
-    host::fingerprint::ClassId, machine::event::Change, machine::event::Event, run::HostNumber,
-    run::RunState, run::lease::LEASE_MARGIN, run::lease::Lease, value::id::ExperimentId, value::id::HostId,
+    experiment::gang::Gang, fingerprint::ClassId, host::Asking, host::Host, host::Presence, host::Standing,
+    host::VISIT_GRACE, machine::event::Change, machine::event::Event, run::HostNumber, run::RunState,
+    run::lease::LEASE_MARGIN, run::lease::Lease, value::id::ExperimentId, value::id::HostId,
     value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
 };
 
-/// Hosts that are kept for a gang. A restart forgets it: they ask again.
+/// Hosts held for a gang. A restart forgets it: the hosts ask again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hold {
     experiment: ExperimentId,
     run: RunIndex,
     class: ClassId,
-    /// In which job of their engine, where they have to be in one.
+    /// Job of the engine that all of them are in, if the plan wants them in one.
     job: Option<String>,
-    /// Which: those that are free, and those that meanwhile serve what ends in time.
+    /// The hosts that are free, and those that meanwhile serve what ends in time.
     hosts: BTreeSet<HostNumber>,
-    /// By when the last of the gang is free.
+    /// When the last host of the gang is free, at the latest.
     by: Timestamp,
-    /// Whether something happened since that was found out that may change it.
+    /// Whether anything has happened since `by` was computed that may change it.
     is_stale: bool,
-    /// Whether the gang has been granted: then hosts are held for the next experiment in turn.
+    /// Whether the gang has been granted. The hold stays to tell whose turn is next.
     is_over: bool,
 }
 
+/// Hosts that can serve a run together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Gathering {
-    /// These hosts, all of which ask.
+    /// Enough hosts, all of which ask for work now.
     Complete(Vec<HostNumber>),
-    /// Enough hosts, of which these are free, and the last by then at the latest.
+    /// Enough hosts; these are free now, and the last one by this time at the latest.
     By(Vec<HostNumber>, Timestamp),
+    /// Too few hosts.
     Lacking,
 }
 
 impl Hold {
-    /// Whether a host could be of the gang, by what all of its hosts have in common.
+    /// Whether a host has what all hosts of the gang have in common.
     fn is_kin(&self, host: &Host) -> bool {
         host.class == self.class && self.job.as_ref().is_none_or(|job| host.job() == Some(job))
     }
 
-    /// From when on somebody who was to be free by then keeps silent.
+    /// When a host that should be free by `by` counts as unresponsive.
     fn doubtful_from(&self) -> Timestamp {
         self.by + VISIT_GRACE
     }
 
-    /// Whether it is to be found out anew who is free when.
+    /// Whether the time at which its hosts are free has to be computed anew.
     fn is_doubtful(&self, now: Timestamp) -> bool {
         self.is_stale || self.doubtful_from() <= now
     }
@@ -79,18 +83,17 @@ impl Machine {
     ) -> Gathering {
         let size = active.kept.plan.hosts_of(run) as usize;
         let own = self.hold_of(id, run);
-        let is_kin = |hold: &Hold| hold.is_kin(self.host_at(number));
-        if !self.may_hold(id, run) || own.is_some_and(|hold| !is_kin(hold)) {
-            // None is held for it, so it is complete now or not at all.
-            let idle = self.asking.iter().chain(&self.in_vain).copied();
+        if !self.may_hold(id, run) || own.is_some_and(|hold| !hold.is_kin(self.host_at(number))) {
+            // No host is held for it, so it is complete now or not at all.
+            let idle = self.asking.iter().chain(&self.ineligible).copied();
             return match self.gather_of(idle, now, id, active, run, number) {
                 complete @ Gathering::Complete(_) => complete,
                 Gathering::By(..) | Gathering::Lacking => Gathering::Lacking,
             };
         }
         match own.filter(|hold| !hold.is_doubtful(now)) {
-            // Whoever was free was found when the hold was new, or has been held since.
-            Some(hold) if self.free_of(hold, number) < size => Gathering::By(Vec::new(), hold.by),
+            // Every host that is free was found when the hold was new, or has been held since.
+            Some(hold) if self.count_free(hold, number) < size => Gathering::By(Vec::new(), hold.by),
             Some(_) | None => self.gather_of(self.all_hosts(), now, id, active, run, number),
         }
     }
@@ -106,22 +109,26 @@ impl Machine {
         number: HostNumber,
     ) -> Gathering {
         let against = self.hold_against(id, run);
-        let is_kept = |other| against.is_some_and(|hold| self.is_kept(now, hold, other));
-        // As is asked of the others, so that each of them finds the same gang.
-        if is_kept(number) {
+        // The same is required of the other hosts, so that each of them finds the same gang.
+        if against.is_some_and(|hold| self.is_kept(now, hold, number)) {
             return Gathering::Lacking;
         }
         let size = active.kept.plan.hosts_of(run) as usize;
         let class = self.host_at(number).class;
-        let (needs_job, job) = (needs_job(active, run), self.host_at(number).job());
+        let job = self.host_at(number).job();
+        let needs_job = needs_job(active, run);
         if needs_job && job.is_none() {
             return Gathering::Lacking;
         }
-        let (mut ready, mut busy) = (vec![number], Vec::new());
+        let mut ready = vec![number];
+        let mut busy = Vec::new();
         for other in some.filter(|other| *other != number) {
             let host = self.host_at(other);
             let is_kin = host.class == class && (!needs_job || host.job() == job);
-            if !is_kin || !self.suits(now, id, active, run, other) || is_kept(other) {
+            if !is_kin
+                || !self.suits(now, id, active, run, other)
+                || against.is_some_and(|hold| self.is_kept(now, hold, other))
+            {
                 continue;
             }
             match self.free_from(now, host, active) {
@@ -130,10 +137,10 @@ impl Machine {
             }
         }
         if active.wants_new_sets(run) {
-            return of_new_sets(active, run, ready, busy);
+            return gather_new_set(active, run, ready, busy);
         }
         if ready.len() >= size {
-            // Whoever asks is of it.
+            // The host that asks comes first: it is of the gang whatever its number.
             ready[1..].sort_unstable();
             ready.truncate(size);
             ready.sort_unstable();
@@ -151,31 +158,35 @@ impl Machine {
         (0..self.hosts.len() as u32).map(HostNumber)
     }
 
-    /// How many hosts are free of those that are held for a gang, together with one that asks.
-    fn free_of(&self, hold: &Hold, number: HostNumber) -> usize {
-        let is_free = |held: &&HostNumber| **held != number && self.host_at(**held).lease.is_none();
-        1 + hold.hosts.iter().filter(is_free).count()
+    /// Number of free hosts among those held for a gang, with the host that asks.
+    fn count_free(&self, hold: &Hold, number: HostNumber) -> usize {
+        let others = hold.hosts.iter().filter(|held| **held != number);
+        1 + others.filter(|held| self.host_at(**held).lease.is_none()).count()
     }
 
-    /// From when on a host that suits is free, at the latest; none if it asks now. One that has begun a visit goes on with it.
+    /// When a host that suits is free, at the latest; `None` if it is free now. A host that has begun a visit first completes it.
     fn free_from(&self, now: Timestamp, host: &Host, active: &Active) -> Option<Timestamp> {
         let rested = rests_until(host, active).filter(|until| *until > now);
-        let from = match (&host.lease, host.presence) {
+        let mut from = match (&host.lease, host.presence) {
             (Some(lease), _) => Some(lease.deadline.max(now)),
             (None, Presence::Here { asking: Asking::Yes | Asking::InVain { .. } }) => rested,
             (None, Presence::Here { asking: Asking::No } | Presence::Away { .. }) => {
                 Some(rested.unwrap_or(now))
             }
         };
-        let rests = host.visits.iter().filter_map(|(id, visit)| {
-            let active = self.experiments.get(id).filter(|active| active.kept.phase == Phase::Running)?;
-            let left = u64::from(visit.end.0 - visit.next.0);
-            Some((longest_run(active, visit.next) + LEASE_MARGIN).times(left))
-        });
-        rests.fold(from, |from, rest| Some(from.unwrap_or(now) + rest))
+        for (id, visit) in &host.visits {
+            if let Some(active) = self.experiments.get(id)
+                && active.kept.phase == Phase::Running
+            {
+                let runs_left = u64::from(visit.end.0 - visit.next.0);
+                let rest = (longest_run(active, visit.next) + LEASE_MARGIN).times(runs_left);
+                from = Some(from.unwrap_or(now) + rest);
+            }
+        }
+        from
     }
 
-    /// Whether a host could be given a run that is served by several, if it were free.
+    /// Whether a host could be given a run of a gang, if it were free.
     fn suits(
         &self,
         now: Timestamp,
@@ -197,70 +208,79 @@ impl Machine {
             && (!active.kept.tried.contains_key(&run.0) || self.may_retry(active, number, run.0))
     }
 
-    /// The hosts that are held for a run, if any are.
+    /// Hold for a run, while its gang is not granted.
     fn hold_of(&self, id: ExperimentId, run: RunIndex) -> Option<&Hold> {
         self.hold.as_ref().filter(|hold| !hold.is_over && (hold.experiment, hold.run) == (id, run))
     }
 
-    /// The hosts that are held, if a run may not have them: it may have what is held for one of lower priority, and for a later
-    /// one of its own experiment.
+    /// Hold whose hosts a run may not have. It may have the hosts held for a run of lower priority, or for a later run of its own
+    /// experiment.
     fn hold_against(&self, id: ExperimentId, run: RunIndex) -> Option<&Hold> {
         let hold = self.hold.as_ref().filter(|hold| !hold.is_over)?;
-        let (held, own) = (self.experiments.get(&hold.experiment)?.turn()?, self.experiments.get(&id)?);
+        let (held_priority, _) = self.experiments.get(&hold.experiment)?.turn()?;
+        let own_priority = Reverse(self.experiments.get(&id)?.priority());
         let is_later = hold.experiment == id && hold.run >= run;
-        (!is_later && held.0 <= Reverse(own.priority())).then_some(hold)
+        (!is_later && held_priority <= own_priority).then_some(hold)
     }
 
-    /// Whether a host is, or could be, one of those that are held.
+    /// Whether a host is held, or would be once it is free.
     fn is_kept(&self, now: Timestamp, hold: &Hold, number: HostNumber) -> bool {
         let active = &self.experiments[&hold.experiment];
         hold.is_kin(self.host_at(number))
             && (hold.hosts.contains(&number) || self.suits(now, hold.experiment, active, hold.run, number))
     }
 
-    /// Whether hosts may be kept for a run.
+    /// Whether hosts may be held for a run.
     pub(super) fn may_hold(&self, id: ExperimentId, run: RunIndex) -> bool {
         self.hold_against(id, run).is_none()
     }
 
-    /// Whether hosts are kept for a gang.
+    /// Whether hosts are held for a gang.
     pub(super) fn is_holding(&self) -> bool {
         self.hold.as_ref().is_some_and(|hold| !hold.is_over)
     }
 
-    /// Whether hosts are kept for an experiment.
+    /// Whether hosts are held for an experiment.
     pub(super) fn is_held_for(&self, id: ExperimentId) -> bool {
         self.hold.as_ref().is_some_and(|hold| !hold.is_over && hold.experiment == id)
     }
 
-    /// Whether a host is kept for a gang.
+    /// Whether a host is held for a gang.
     pub(super) fn is_held(&self, number: HostNumber) -> bool {
         self.hold.as_ref().is_some_and(|hold| hold.hosts.contains(&number))
     }
 
-    /// The experiments in the order in which a host is offered them: first the one for which hosts are held. After that, of those
-    /// whose turn is the same, the one that follows it: none has its turn again before all others had theirs.
+    /// Experiments in the order in which a host is offered them: first the one for which hosts are held. Once its gang is granted,
+    /// the experiment after it with the same turn goes first, so that none has its turn again before all others had theirs.
     pub(super) fn offers(&self) -> impl Iterator<Item = ExperimentId> + '_ {
-        let first = self.hold.as_ref().zip(self.turns.first()).and_then(|(hold, (turn, _))| {
-            if hold.is_over {
-                let mut after =
-                    self.turns.range((Bound::Excluded((*turn, hold.experiment)), Bound::Unbounded));
-                return after.next().filter(|(next, _)| next == turn).map(|(_, id)| *id);
-            }
-            let held = self.experiments.get(&hold.experiment)?.turn()?;
-            (held.0 <= turn.0).then_some(hold.experiment)
-        });
+        let first = self.first_by_hold();
         first.into_iter().chain(self.turns.iter().map(|(_, id)| *id).filter(move |id| Some(*id) != first))
     }
 
-    /// The live leases of a gang, in the order of their seats.
+    /// Experiment that the hold puts before the order of turns.
+    fn first_by_hold(&self) -> Option<ExperimentId> {
+        let hold = self.hold.as_ref()?;
+        let (turn, _) = self.turns.first()?;
+        if hold.is_over {
+            let after = (Bound::Excluded((*turn, hold.experiment)), Bound::Unbounded);
+            let (next_turn, next) = self.turns.range(after).next()?;
+            return (next_turn == turn).then_some(*next);
+        }
+        let (held_priority, _) = self.experiments.get(&hold.experiment)?.turn()?;
+        (held_priority <= turn.0).then_some(hold.experiment)
+    }
+
+    /// Live leases of a gang, in the order of their seats. Their epochs follow each other, so the first other lease ends the search.
     pub(super) fn gang(&self, leader: LeaseEpoch) -> Vec<(LeaseEpoch, HostNumber)> {
-        let of_gang = |(_, number): &(&LeaseEpoch, &HostNumber)| {
-            let lease = self.host_at(**number).lease.as_ref();
-            lease.is_some_and(|lease| lease.is_of_gang() && lease.leader() == leader)
-        };
-        let live = self.holders.range(leader..).take_while(of_gang);
-        live.map(|(epoch, number)| (*epoch, *number)).collect()
+        let mut leases = Vec::new();
+        for (epoch, number) in self.holders.range(leader..) {
+            let lease = self.host_at(*number).lease.as_ref();
+            if lease.is_none_or(|lease| !lease.is_of_gang() || lease.leader() != leader) {
+                break;
+            }
+            leases.push((*epoch, *number));
+        }
+        leases
     }
 
     /// Whether the run of a lease is still served under it, by whichever host.
@@ -274,38 +294,43 @@ impl Machine {
         }
     }
 
-    /// What the hosts of a gang are told when one of them has ended the run; ask before the event is replayed.
+    /// Effects that end the parts of a gang when an event ends its run; ask before the event is replayed.
     pub(super) fn ends_by(&self, event: &Event) -> Vec<Effect> {
         let (Change::RunReported { host, lease: epoch, .. } | Change::AttemptLost { host, lease: epoch, .. }) =
             &event.change
         else {
             return Vec::new();
         };
-        let lease =
-            self.host(host).and_then(|host| host.lease.as_ref()).filter(|lease| lease.epoch == *epoch);
-        let ends_all = matches!(event.change, Change::AttemptLost { .. });
-        let Some(lease) = lease.filter(|lease| lease.is_of_gang() && (ends_all || !lease.is_of_member()))
-        else {
-            return Vec::new();
-        };
-        self.ends_of_others(lease)
+        let Some(lease) = self.host(host).and_then(|host| host.lease.as_ref()) else { return Vec::new() };
+        // The report of a member ends its own part; a loss ends the run, whichever host is lost.
+        let ends_run = matches!(event.change, Change::AttemptLost { .. }) || !lease.is_of_member();
+        if lease.epoch == *epoch && ends_run { self.ends_of_others(lease) } else { Vec::new() }
     }
 
-    /// What the other hosts of a gang are told when the run is over.
+    /// Effects that end the parts of the other hosts of a gang.
     pub(super) fn ends_of_others(&self, lease: &Lease) -> Vec<Effect> {
-        let others = if lease.is_of_gang() { self.gang(lease.leader()) } else { Vec::new() };
-        let others = others.into_iter().filter(|(other, _)| *other != lease.epoch);
-        let end = |(epoch, number)| {
+        if !lease.is_of_gang() {
+            return Vec::new();
+        }
+        let mut effects = Vec::new();
+        for (epoch, number) in self.gang(lease.leader()) {
+            if epoch == lease.epoch {
+                continue;
+            }
             let other = self.host_at(number);
             let host = other.facts.host.clone();
             // One that has started the program may have reported it already, and is to ask again.
             let has_begun = other.lease.as_ref().is_some_and(|lease| lease.started.is_some());
-            if has_begun { Effect::Remind { host } } else { Effect::End { host, lease: epoch } }
-        };
-        others.map(end).collect()
+            effects.push(if has_begun {
+                Effect::Remind { host }
+            } else {
+                Effect::End { host, lease: epoch }
+            });
+        }
+        effects
     }
 
-    /// A host is kept for a gang.
+    /// Holds a host for a gang; the first host computes by when the gang is complete.
     pub(super) fn host_held(
         &mut self,
         at: Timestamp,
@@ -314,21 +339,25 @@ impl Machine {
         run: RunIndex,
     ) {
         let Some(number) = self.number_of(host) else { return };
-        // First what may make hosts look again, this one too.
+        // Releasing a reservation may send hosts to `asking`, this one too, so it comes before the host is held.
         self.set_reserves(number, None);
         self.set_asking(host, Asking::InVain { until: None });
         if let Some(hold) = self.hold_of(experiment, run).filter(|hold| !hold.is_doubtful(at)) {
             let until = Some(hold.doubtful_from());
-            self.hold.iter_mut().for_each(|hold| _ = hold.hosts.insert(number));
+            if let Some(hold) = &mut self.hold {
+                hold.hosts.insert(number);
+            }
             self.set_asking(host, Asking::InVain { until });
             return;
         }
         let Some(active) = self.experiments.get(&experiment) else { return };
         let gathering = self.gather_of(self.all_hosts(), at, experiment, active, run, number);
         let Gathering::By(ready, by) = gathering else { return };
-        let (class, hosts) = (self.host_at(number).class, ready.into_iter().collect());
-        let job = self.host_at(number).job().filter(|_| needs_job(active, run)).map(str::to_owned);
-        let hold = Hold { experiment, run, class, job, hosts, by, is_stale: false, is_over: false };
+        let own = self.host_at(number);
+        let job = if needs_job(active, run) { own.job().map(str::to_owned) } else { None };
+        let hosts = ready.into_iter().collect();
+        let hold =
+            Hold { experiment, run, class: own.class, job, hosts, by, is_stale: false, is_over: false };
         self.set_asking(host, Asking::InVain { until: Some(hold.doubtful_from()) });
         let before = self.hold.replace(hold).filter(|before| !before.is_over);
         // What was held for another may suit something else now.
@@ -337,7 +366,7 @@ impl Machine {
         }
     }
 
-    /// No longer keeps a host; says whether it was the last one, so that others may have what was kept for its gang.
+    /// Stops holding a host. Returns whether it was the last one of its gang, so that other runs may have what was held for it.
     pub(super) fn let_go(&mut self, number: HostNumber) -> bool {
         let Some(hold) = &mut self.hold else { return false };
         let was_held = hold.hosts.remove(&number);
@@ -348,19 +377,24 @@ impl Machine {
         is_last
     }
 
-    /// The gang for which hosts are held is granted.
+    /// Ends the hold of a run whose gang is granted.
     pub(super) fn end_hold(&mut self, experiment: ExperimentId, run: RunIndex) {
-        if self.hold_of(experiment, run).is_some() {
-            self.hold.iter_mut().for_each(|hold| (hold.hosts, hold.is_over) = (BTreeSet::new(), true));
+        if let Some(hold) = &mut self.hold
+            && (hold.experiment, hold.run) == (experiment, run)
+        {
+            hold.hosts.clear();
+            hold.is_over = true;
         }
     }
 
-    /// Something happened that may change which hosts can serve a run together.
+    /// Marks the hold as stale: something happened that may change which hosts can serve its run together.
     pub(super) fn doubt_hold(&mut self) {
-        self.hold.iter_mut().for_each(|hold| hold.is_stale = true);
+        if let Some(hold) = &mut self.hold {
+            hold.is_stale = true;
+        }
     }
 
-    /// No longer keeps hosts for an experiment.
+    /// Stops holding hosts for an experiment.
     pub(super) fn release_hold(&mut self, experiment: ExperimentId) {
         if self.is_held_for(experiment) {
             self.hold = None;
@@ -369,15 +403,17 @@ impl Machine {
     }
 }
 
-/// What there is of a gang whose hosts have not served together: of hosts that are ready, the first of which asks, and of those that
-/// are by then.
-fn of_new_sets(
+/// Gathers a gang whose hosts have not served together before, from hosts that are ready, the first of which asks, and from busy
+/// ones with the time by which each is free.
+fn gather_new_set(
     active: &Active,
     run: RunIndex,
     ready: Vec<HostNumber>,
     mut busy: Vec<(Timestamp, HostNumber)>,
 ) -> Gathering {
-    let (lane, asking, mut others) = (lane_of(&active.kept.plan, run), ready[0], ready[1..].to_vec());
+    let lane = lane_of(&active.kept.plan, run);
+    let asking = ready[0];
+    let mut others = ready[1..].to_vec();
     active.preferred(run, &mut others);
     if let Some(set) = active.new_set(lane, asking, &others) {
         return Gathering::Complete(set);
@@ -392,12 +428,12 @@ fn of_new_sets(
     Gathering::Lacking
 }
 
-/// Whether a visit that a host begins now is over by then, even if all in it takes as long as it may. The leases of a gang outlast
-/// that of its first host.
+/// Whether a visit that a host begins now is over by a time, even if everything in it takes as long as it may. The leases of a gang
+/// outlast that of its first host by one margin.
 pub(super) fn is_over_by(now: Timestamp, active: &Active, run: RunIndex, by: Option<Timestamp>) -> bool {
+    let Some(by) = by else { return true };
     let margins = if active.kept.plan.hosts_of(run) > 1 { 2 } else { 1 };
-    let longest = || longest_visit(active, lane_of(&active.kept.plan, run)) + LEASE_MARGIN.times(margins);
-    by.is_none_or(|by| now + longest() <= by)
+    now + longest_visit(active, lane_of(&active.kept.plan, run)) + LEASE_MARGIN.times(margins) <= by
 }
 
 /// Whether a host may be given runs at all.

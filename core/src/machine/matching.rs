@@ -1,15 +1,14 @@
 //! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
+use super::eligibility::{boots_before, boots_in_visits, holds, lasts, rests_until, used, violation};
 use super::gang::{Gathering, is_idle_for_runs, is_over_by};
-use super::nesting::Again;
-use super::queue::{hosts_of_lane, lane_of, lanes, tasks_of, use_of, use_of_lane};
-use super::time_limit::{longest_of_any_build, longest_run, longest_unbuilt};
+use super::lane::{lane_of, use_of};
+use super::nesting::NestedRetry;
+use super::time_limit::longest_run;
 use super::{Active, Machine, Phase};
 use crate::{
-    experiment::Experiment, experiment::Order, host::ALLOCATION_MARGIN, host::Host, host::Use,
-    independence::Since, independence::Traces, independence::Violation, plan::Plan, plan::Task,
-    run::HostNumber, value::id::ExperimentId, value::id::RunIndex, value::time::Span, value::time::Timestamp,
+    host::Host, run::HostNumber, value::id::ExperimentId, value::id::RunIndex, value::time::Timestamp,
 };
 
 /// What is next for an asking host.
@@ -155,27 +154,34 @@ impl Machine {
         is_gone.then(|| Some(emptied + self.settings.host_grace))
     }
 
-    /// A run that lost an attempt goes to another host. Only where a host may come again, and too few that could take the run have
-    /// not been tried, may it go to one of them again.
+    /// Whether a host may be given a run that lost an attempt: one that has not tried it, or, if the policy reuses hosts and too few
+    /// untried ones are left, one that has.
     pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
         let tried = active.kept.tried.get(&run).map_or(&[][..], Vec::as_slice);
-        let is_new_here = !tried.contains(&number);
-        match self.visit_again(active, number, RunIndex(run)) {
-            Again::Elsewhere => return false,
-            Again::Anywhere | Again::Here | Again::HereAfter(_) if is_new_here => return true,
-            Again::Here => return false,
-            Again::HereAfter(others) => return others.iter().all(|host| tried.contains(host)),
-            Again::Anywhere => {}
+        let nested = self.nested_retry(active, number, RunIndex(run));
+        if nested == NestedRetry::OtherHost {
+            return false;
+        }
+        if !tried.contains(&number) {
+            return true;
+        }
+        match nested {
+            NestedRetry::OtherHost | NestedRetry::Starter => return false,
+            NestedRetry::OnlyStarters(starters) => return starters.iter().all(|host| tried.contains(host)),
+            NestedRetry::AnyHost => {}
         }
         if active.wants_new_sets(RunIndex(run)) {
             return true;
         }
+        if !active.may_come_again() {
+            return false;
+        }
         let wanted = active.kept.plan.hosts_of(RunIndex(run));
-        let untried = || match wanted {
+        let untried = match wanted {
             1 => self.untried(active, tried),
             _ => self.untried_of_class(active, number, tried),
         };
-        active.may_come_again() && untried() < wanted
+        untried < wanted
     }
 
     /// How many hosts could take a run that were not tried with it.
@@ -201,90 +207,4 @@ impl Machine {
         let of_a_class = |class| self.classes.get(class).map_or(0, |class| class.available);
         active.kept.classes.iter().map(of_a_class).sum()
     }
-}
-
-/// What a host served of what counts as the same use of it.
-pub(super) fn used(host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Option<Use> {
-    host.used(id, use_of_lane(&active.kept.plan, lane)?)
-}
-
-/// What is against a host's beginning a visit where this is what it served before in the scope. Whether it has rested is
-/// another question: it will have, if nothing comes between.
-pub(super) fn violation(host: &Host, active: &Active, lane: u32, used: Option<Use>) -> Option<Violation> {
-    let independence = active.independence();
-    let Some(used) = used else { return independence.violation(&Traces::UNUSED) };
-    let is_set = independence.policy.is_of_sets() && hosts_of_lane(&active.kept.plan, lane) == 1;
-    independence.violation(&Traces { was_set_used: is_set, ..traces(host, used) })
-}
-
-fn traces(host: &Host, used: Use) -> Traces {
-    Traces {
-        was_used: true,
-        boot: Since::of(&[Some(used.boot)], Some(host.boot())),
-        allocation: Since::of(&[used.allocation], host.allocation()),
-        ..Traces::UNUSED
-    }
-}
-
-/// Whether the allocation of a host holds a whole visit of a lane, even if each run takes as long as it may: where one
-/// was cut off, another host would have to serve the rest.
-pub(super) fn holds(now: Timestamp, host: &Host, active: &Active, lane: u32) -> bool {
-    host.facts.allocation_ends.is_none() || lasts(now, host, longest_visit(active, lane))
-}
-
-/// The longest that a visit of a lane may rightly take.
-pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
-    longest_visit_of(&active.kept.plan, lane, |task| longest_of_any_build(active, task))
-}
-
-/// How long an allocation has to last to hold any visit of a plan that was not begun, even if each run takes as long as it
-/// may.
-pub fn needed_allocation(plan: &Plan) -> Span {
-    let of_lane = |lane| longest_visit_of(plan, lane, |task| longest_unbuilt(plan, task));
-    (0..lanes(plan) as u32).map(of_lane).max().unwrap_or_default() + ALLOCATION_MARGIN
-}
-
-fn longest_visit_of(plan: &Plan, lane: u32, longest: impl Fn(Task) -> Span) -> Span {
-    let visit = tasks_of(plan, lane).into_iter().map(|task| {
-        let runs = match (task, plan.experiment.order) {
-            (Task::Build(_), _) => 1,
-            (Task::Run(_), Order::Blocked) => match plan.experiment.bisection() {
-                Some(bisection) => u64::from(bisection.block),
-                None => plan.experiment.versions.len() as u64 * u64::from(plan.visit().size()),
-            },
-            (Task::Run(_), Order::Randomized | Order::Interleaved) => u64::from(plan.visit().size()),
-        };
-        longest(task).times(runs)
-    });
-    visit.max().unwrap_or_default()
-}
-
-/// Whether the allocation of a host lasts for so long.
-pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
-    host.facts.allocation_ends.is_none_or(|ends| now + span + ALLOCATION_MARGIN <= ends)
-}
-
-/// When a host has rested for an experiment that wants it to; builds go to any host.
-pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
-    let since = host.rests_since().filter(|_| !active.kept.plan.is_building());
-    since.and_then(|since| active.independence().rests_until(since))
-}
-
-/// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.
-pub(super) fn boots_in_visits(active: &Active) -> bool {
-    !active.kept.plan.is_building() && needs_reboots(&active.kept.plan.experiment)
-}
-
-/// Whether a visit of an experiment needs a host that boots anew in the course of it.
-pub fn needs_reboots(experiment: &Experiment) -> bool {
-    experiment.independence.boots_within_blocks(experiment.order) || experiment.levels.boots() > 1
-}
-
-/// Whether the host has to boot anew between a run of a visit and the run before.
-pub(super) fn boots_before(active: &Active, run: RunIndex) -> bool {
-    let (plan, experiment) = (&active.kept.plan, &active.kept.plan.experiment);
-    let place = plan.place(run);
-    place.group != run
-        && (experiment.independence.boots_within_blocks(experiment.order)
-            || place.boot > plan.place(RunIndex(run.0 - 1)).boot)
 }

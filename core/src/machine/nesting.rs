@@ -1,32 +1,34 @@
-//! What a plan nests: where it repeats over hosts, the visits of a cell are on different ones, whatever the policy lets a host
-//! do again. In the blocked order a visit is of all versions of a benchmark, and so is what is said here of a cell.
+//! Nesting: where a plan repeats over hosts, the visits of a cell are on different hosts, whatever the
+//! policy lets a host do again. In the blocked order a visit is of all versions of a benchmark, and so
+//! is what is said here of a cell.
 //!
-//! A host has visited a cell from the grant of its first run on, whatever becomes of it. The rest of a visit that was lost goes to
-//! a host that has visited the cell in no other visit. So that this takes no host from visits that nobody has begun, it goes to one
-//! that has not visited the cell at all only if there are more of these than such visits; else to one that has begun this very visit.
+//! A host has visited a cell from the grant of its first run on, whatever becomes of it. The rest of a
+//! visit that was lost goes to a host that has visited the cell in no other visit: to one that has not
+//! visited it at all if more of these are left than visits that nobody has begun, so that none of those
+//! visits lacks a host; otherwise to a host that began this very visit.
 
 #[cfg(test)]
 mod tests;
 
-use super::{Active, Machine, queue::lane_of, queue::nested_lane};
+use super::{Active, Machine, lane::lane_of, lane::nested_lane};
 use crate::{run::HostNumber, value::id::RunIndex};
 
-/// Whether the rest of a visit may go to a host, as far as the plan nests.
+/// Whether a host may take the rest of a visit, as far as nesting decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// To any: the plan does not nest, or the host has visited nothing of the cell and can be spared.
-    Anywhere,
-    /// To this one, which has begun this visit, unless it has lost the run: then to one that can be spared.
-    Here,
-    /// To this one, which has begun this visit, and no other can be spared: also where it has lost the run, if all of these
-    /// have, which have begun the visit and may be given runs.
-    HereAfter(Vec<HostNumber>),
-    /// Not to this one.
-    Elsewhere,
+pub(super) enum NestedRetry {
+    /// Any host may: the plan does not nest, or this host has not visited the cell and can be spared.
+    AnyHost,
+    /// This host, which started the visit; another spare host if this one lost the run.
+    Starter,
+    /// Only hosts that started the visit, because no other can be spared. This one is among them; it retries even a run that it lost
+    /// once every listed host has lost it. Listed are the starters that may be given runs.
+    OnlyStarters(Vec<HostNumber>),
+    /// Not this host: it has made another visit of the cell, or every host without one is needed for visits that nobody has begun.
+    OtherHost,
 }
 
 impl Active {
-    /// Notes that a host was given a run.
+    /// Records that a host was given a run.
     pub(super) fn visited(&mut self, host: HostNumber, run: RunIndex) {
         if let Some(lane) = nested_lane(&self.kept.plan, run) {
             let group = self.kept.plan.place(run).group;
@@ -34,55 +36,59 @@ impl Active {
         }
     }
 
-    /// Whether a host has begun a visit in a lane whose visits want different hosts.
+    /// Whether a host has begun a visit in a lane whose visits need different hosts.
     pub(super) fn has_visited(&self, host: HostNumber, lane: u32) -> bool {
         self.kept.visitors.get(&lane).is_some_and(|hosts| hosts.contains_key(&host))
     }
 
-    /// The visit that a host has begun of a run's cell.
+    /// Visit of a run's cell that a host has begun.
     pub(super) fn visit_of(&self, host: HostNumber, run: RunIndex) -> Option<RunIndex> {
         self.kept.visitors.get(&nested_lane(&self.kept.plan, run)?)?.get(&host).copied()
     }
 }
 
 impl Machine {
-    /// Whether the rest of a visit, from this run on, may go to a host.
-    pub(super) fn visit_again(&self, active: &Active, number: HostNumber, run: RunIndex) -> Again {
-        let Some(lane) = nested_lane(&active.kept.plan, run) else { return Again::Anywhere };
+    /// Whether a host may take the rest of a visit, from this run on, as far as nesting decides.
+    pub(super) fn nested_retry(&self, active: &Active, number: HostNumber, run: RunIndex) -> NestedRetry {
+        let Some(lane) = nested_lane(&active.kept.plan, run) else { return NestedRetry::AnyHost };
         let group = active.kept.plan.place(run).group;
-        let visit = active.visit_of(number, run);
-        if visit.is_some_and(|visit| visit != group) {
-            return Again::Elsewhere;
+        let own_visit = active.visit_of(number, run);
+        if own_visit.is_some_and(|visit| visit != group) {
+            return NestedRetry::OtherHost;
         }
-        let hosts = active.kept.visitors.get(&lane).into_iter().flatten();
-        let usable: Vec<(HostNumber, RunIndex)> = hosts
-            .map(|(host, visit)| (*host, *visit))
-            .filter(|(host, _)| self.may_be_given(self.latest, active, *host))
-            .collect();
-        let untouched = self.usable_by(self.latest, active).saturating_sub(usable.len() as u32);
-        let can_be_spared = untouched > active.queue.unbegun(lane);
-        match (visit, can_be_spared) {
-            (None, true) => Again::Anywhere,
-            (None, false) => Again::Elsewhere,
-            (Some(_), true) => Again::Here,
-            (Some(_), false) => {
-                let others = usable.into_iter().filter(|(_, visit)| *visit == group);
-                Again::HereAfter(others.map(|(host, _)| host).collect())
+        let mut usable_visitors = 0;
+        let mut starters = Vec::new();
+        for (host, visit) in active.kept.visitors.get(&lane).into_iter().flatten() {
+            if self.may_be_given(self.latest, active, *host) {
+                usable_visitors += 1;
+                if *visit == group {
+                    starters.push(*host);
+                }
             }
+        }
+        // Each visit that nobody has begun needs a host that has not visited the cell.
+        let untouched = self.usable_by(self.latest, active).saturating_sub(usable_visitors);
+        let can_be_spared = untouched > active.queue.unbegun(lane);
+        match (own_visit, can_be_spared) {
+            (None, true) => NestedRetry::AnyHost,
+            (None, false) => NestedRetry::OtherHost,
+            (Some(_), true) => NestedRetry::Starter,
+            (Some(_), false) => NestedRetry::OnlyStarters(starters),
         }
     }
 
-    /// Whether a host is kept from a waiting run because visits of its cell want different hosts.
-    pub(super) fn is_kept_apart(
+    /// Whether nesting keeps a host from a waiting run; `was_begun` says whether some host has begun the visit.
+    pub(super) fn nesting_excludes(
         &self,
         active: &Active,
         number: HostNumber,
         run: RunIndex,
-        began: bool,
+        was_begun: bool,
     ) -> bool {
-        if began {
-            return self.visit_again(active, number, run) == Again::Elsewhere;
+        if was_begun {
+            self.nested_retry(active, number, run) == NestedRetry::OtherHost
+        } else {
+            active.has_visited(number, lane_of(&active.kept.plan, run))
         }
-        active.has_visited(number, lane_of(&active.kept.plan, run))
     }
 }

@@ -5,11 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::Active;
-use super::queue::{hosts_of_lane, is_in_one_job, lane_of, lanes, use_of, use_of_lane};
-use crate::{
-    host::Host, host::fingerprint::ClassId, plan::Plan, run::HostNumber, value::id::RunIndex,
-    value::seed::shuffle,
-};
+use super::lane::{hosts_of_lane, is_in_one_job, lane_of, use_of, use_of_lane};
+use crate::{fingerprint::ClassId, host::Host, run::HostNumber, value::id::RunIndex, value::seed::shuffle};
 
 impl Active {
     /// Notes that hosts were given a run together.
@@ -87,53 +84,5 @@ impl Active {
     pub(super) fn wants_new_sets(&self, run: RunIndex) -> bool {
         let is_of_sets = self.independence().policy.is_of_sets();
         is_of_sets && hosts_of_lane(&self.kept.plan, lane_of(&self.kept.plan, run)) > 1
-    }
-}
-
-/// How many hosts have as many sets of one size: the least.
-pub(super) fn hosts_with_sets(sets: u64, size: u32) -> u32 {
-    let (size, mut hosts) = (u64::from(size), u64::from(size));
-    let mut there = 1_u64;
-    while there < sets {
-        hosts += 1;
-        // C(n, k) = C(n - 1, k) n / (n - k), which divides evenly.
-        let more = u128::from(there) * u128::from(hosts) / u128::from(hosts - size);
-        there = u64::try_from(more).unwrap_or(u64::MAX);
-    }
-    u32::try_from(hosts).unwrap_or(u32::MAX)
-}
-
-/// How many hosts a plan needs whose runs want new sets, where each of its lanes has `visits` of what it has now.
-pub(super) fn hosts_for_sets(plan: &Plan, visits: impl Fn(u32) -> u64) -> u32 {
-    let mut of_lanes = vec![0_u32; lanes(plan)];
-    let runs = (0..plan.runs()).map(RunIndex).filter(|run| !plan.is_build(*run));
-    runs.for_each(|run| of_lanes[lane_of(plan, run) as usize] += 1);
-    let needed = (0..).zip(of_lanes).filter(|(_, runs)| *runs > 0);
-    needed.map(|(lane, runs)| hosts_with_sets(visits(runs), hosts_of_lane(plan, lane))).max().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_are_as_many_as_it_takes_for_so_many_sets() {
-        for (sets, size, hosts) in [
-            (1, 1, 1),
-            (7, 1, 7),
-            (1, 4, 4),
-            (5, 4, 5),
-            (6, 4, 6),
-            (15, 4, 6),
-            (16, 4, 7),
-            (20, 2, 7),
-            (21, 2, 7),
-            (22, 2, 8),
-            (513, 512, 513),
-            (514, 512, 514),
-        ] {
-            assert_eq!(hosts_with_sets(sets, size), hosts, "{sets} of {size}");
-        }
-        assert_eq!(hosts_with_sets(u64::MAX, 1 << 12), 4103);
     }
 }

@@ -14,7 +14,7 @@
 mod tests;
 
 use super::provision::{LEFT_OUT, MAX_LEFT_OUT, doubled};
-use super::{Active, LOST_IN_A_ROW, Machine, queue::largest_gang};
+use super::{Active, HostLosses, LOST_IN_A_ROW, Machine, hosts_needed::largest_gang};
 use crate::host::Host;
 use crate::run::lease::Lease;
 use crate::run::{HostNumber, LossReason};
@@ -25,21 +25,7 @@ use crate::value::time::Timestamp;
 /// Most characters of why the latest attempt was lost on a host: a line of a table.
 const MAX_WORDS: usize = 160;
 
-/// Attempts of one experiment that were lost on one host, with none of it executed there since.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
-    pub lost: u32,
-    /// Those in whose way the host or its agent stood.
-    pub by_host: u32,
-    /// Those in whose way the plan or an owner's limits stood, since the experiment was last executed on any host.
-    pub turned_down: u32,
-    /// When the latest was lost.
-    pub latest: Timestamp,
-    /// Why the latest was lost.
-    pub words: String,
-}
-
-impl Trouble {
+impl HostLosses {
     /// Until when the host is given up.
     pub fn until(&self) -> Option<Timestamp> {
         let more = self.lost.checked_sub(LOST_IN_A_ROW)?;
@@ -114,7 +100,7 @@ impl Machine {
     }
 
     /// The experiments that have given up a host, with what was lost there.
-    pub fn left_out(&self, now: Timestamp, host: &HostId) -> Vec<(ExperimentId, &Trouble)> {
+    pub fn left_out(&self, now: Timestamp, host: &HostId) -> Vec<(ExperimentId, &HostLosses)> {
         let Some(number) = self.number_of(host) else { return Vec::new() };
         let mut left_out = Vec::new();
         for (id, active) in &self.experiments {

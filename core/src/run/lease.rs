@@ -1,40 +1,38 @@
-//! A lease: the right of one agent to execute one attempt until a deadline, with the evidence of freshness that was
-//! recorded before it was given.
+//! Leases: the right of one agent to execute one attempt until a deadline, with the evidence of
+//! freshness that was recorded before it was granted.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::build::UsedBuild;
-use crate::host::fingerprint::{ClassId, HardwareId};
+use crate::fingerprint::{ClassId, HardwareId};
 use crate::value::id::{
     AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, HostName, LeaseEpoch, RunIndex,
     SwitchPath,
 };
 use crate::value::time::{Span, Timestamp};
 
-/// What a lease grants beyond the longest an agent may rightly take: starting, hashing output, sending the report.
+/// Time that a lease grants beyond the longest execution: for starting, hashing the output and sending the report.
 pub const LEASE_MARGIN: Span = Span::from_secs(60);
 
 /// The right of one agent to execute one attempt until a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Its number, never given twice.
+    /// Its number, which no other lease ever has.
     pub epoch: LeaseEpoch,
     pub experiment: ExperimentId,
     pub run: RunIndex,
     pub attempt: Attempt,
     pub host: HostId,
     pub agent_epoch: AgentEpoch,
-    /// When it was given.
     pub granted: Timestamp,
     pub deadline: Timestamp,
-    /// When the agent said that it began, if it did.
+    /// When the agent reported the start, if it did.
     pub started: Option<Timestamp>,
     /// Why the host was fresh.
     pub evidence: Evidence,
-    /// Its place, where several hosts serve the run together. All their leases are given at once, with numbers that follow each
-    /// other in the order of the seats.
+    /// Seat of the host, if a gang serves the run. Its leases are granted at once, with consecutive epochs in the order of the seats.
     #[serde(default)]
     pub seat: Option<Box<LeaseSeat>>,
 }
@@ -42,12 +40,11 @@ pub struct Lease {
 /// The place of a host in a gang.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseSeat {
-    /// Its number. The host of seat 0 starts the program, and its report settles the run.
+    /// The host of seat 0 starts the program, and its report settles the run.
     pub number: u32,
-    /// All hosts, in the order of their seats; of seat 0 alone.
+    /// All hosts of the gang in the order of their seats. Only seat 0 has them.
     pub members: Vec<Member>,
-    /// Over how many leaf switches of the network they are spread; of seat 0 alone, and nothing where that of some
-    /// host is not known.
+    /// Number of leaf switches over which the hosts are spread. Only seat 0 has it, and only if it is known for all hosts.
     #[serde(default)]
     pub leaf_switches: Option<u32>,
 }
@@ -56,17 +53,17 @@ pub struct LeaseSeat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub host: HostId,
-    /// What people call it, if that is known.
+    /// Name for people, if it is known.
     pub name: Option<HostName>,
 }
 
 impl LeaseSeat {
-    /// The place of this number; what the first knows of all hosts is told by [`LeaseSeat::introduce`].
+    /// Seat that knows nothing of the others; [`LeaseSeat::introduce`] lists them in seat 0.
     pub fn numbered(number: u32) -> Self {
         Self { number, members: Vec::new(), leaf_switches: None }
     }
 
-    /// Tells the first of a gang's leases of all its hosts.
+    /// Lists all hosts of a gang in the seat of its first lease.
     pub fn introduce(leases: &mut [Lease]) {
         let member =
             |lease: &Lease| Member { host: lease.host.clone(), name: lease.evidence.host_name.clone() };
@@ -76,20 +73,21 @@ impl LeaseSeat {
             leases.iter().map(|lease| lease.evidence.switches.as_ref()).collect();
         let leaf_switches = switches.map(|switches| switches.len() as u32);
         if let Some(seat) = leases.first_mut().and_then(|lease| lease.seat.as_mut()) {
-            (seat.members, seat.leaf_switches) = (members, leaf_switches);
+            seat.members = members;
+            seat.leaf_switches = leaf_switches;
         }
     }
 }
 
 impl Member {
-    /// What a launcher calls it.
+    /// Name of the host for a launcher.
     pub fn called(&self) -> &str {
         self.name.as_ref().map_or(self.host.as_str(), HostName::as_str)
     }
 }
 
 impl Lease {
-    /// The lease of seat 0 of its gang; itself where the host serves alone.
+    /// Lease of seat 0 of its gang; its own if the host serves alone.
     pub fn leader(&self) -> LeaseEpoch {
         LeaseEpoch(self.epoch.0.saturating_sub(self.seat.as_ref().map_or(0, |seat| u64::from(seat.number))))
     }
@@ -104,8 +102,7 @@ impl Lease {
         self.seat.is_some()
     }
 
-    /// Over how many leaf switches of the network the hosts of the run are spread, where that is known; nothing of a
-    /// seat but the first.
+    /// Number of leaf switches over which the hosts of the run are spread, if it is known; `None` for seats other than the first.
     pub fn leaf_switches(&self) -> Option<u32> {
         match &self.seat {
             Some(seat) => seat.leaf_switches,
@@ -113,7 +110,7 @@ impl Lease {
         }
     }
 
-    /// What a launcher calls the hosts of the run; nothing of a seat but the first.
+    /// Names of the run's hosts for a launcher; empty for seats other than the first.
     pub fn hosts(&self) -> Vec<String> {
         match &self.seat {
             Some(seat) => seat.members.iter().map(|member| member.called().to_owned()).collect(),
@@ -124,42 +121,42 @@ impl Lease {
     }
 }
 
-/// Why a host was fresh for a run: what was known when the lease was given.
+/// Evidence that a host was fresh for a run, as known when the lease was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     pub boot: BootId,
-    /// Its allocation, where it has one.
+    /// Allocation of the host, if it has one.
     pub allocation: Option<AllocationId>,
-    /// Visits that it made in the policy's scope before this one.
+    /// Earlier visits of the host in the policy's scope.
     pub served_in_scope: u32,
-    /// Attempts it was given in all.
+    /// Attempts that the host was given before, of any experiment.
     pub served_in_all: u64,
-    /// The last of them.
+    /// The attempt before this one, if any.
     pub previous: Option<(ExperimentId, RunIndex)>,
-    /// How long the host is known to have been idle since that ended. Time before its agent last connected does not
-    /// count: it is not known what the agent did then, nor whether the coordinator's clock stepped.
+    /// How long the host is known to have been idle since that attempt ended. Time before its agent last connected does not count:
+    /// it is unknown what the agent did then, and whether the coordinator's clock stepped.
     pub idle: Option<Span>,
-    /// Its boot at its last run in the policy's scope, which is the run before where the visit goes on.
+    /// Boot of the host at its last run in the policy's scope; within a visit that is the run before.
     pub boot_before: Option<BootId>,
-    /// Its allocation at that run, where it had one.
+    /// Allocation of the host at that run, if it had one.
     pub allocation_before: Option<AllocationId>,
-    /// Whether the hosts of the run had served in the scope together before, where the policy asks.
+    /// Whether the hosts of the run served together in the scope before, if the policy is of sets of hosts.
     #[serde(default)]
     pub set_served: Option<bool>,
     pub class: Option<ClassId>,
-    /// The build that the run uses, where its version is built.
+    /// Build that the run uses, if its version is built.
     pub build: Option<Box<UsedBuild>>,
-    /// Which machine it was, by what no other one has; none where there is nothing such.
+    /// Hash of what its maker gave to this machine alone, if there is such.
     pub machine: Option<HardwareId>,
-    /// What people called it; nothing where it is not known.
+    /// Name for people, if it was known.
     pub host_name: Option<HostName>,
-    /// Where it was in the network; nothing where its engine does not tell.
+    /// Position in the network, if its engine stated it.
     #[serde(default)]
     pub switches: Option<SwitchPath>,
 }
 
 impl Evidence {
-    /// That of a host which never served before.
+    /// Evidence of a host that never served before.
     pub fn first(boot: BootId) -> Self {
         Self {
             boot,

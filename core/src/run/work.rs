@@ -9,7 +9,8 @@ use crate::{
     experiment::Rest, experiment::Setup, experiment::build, experiment::build::Product,
     experiment::build::UsedBuild, experiment::environment::DirectoryLength, experiment::environment::EnvSize,
     experiment::environment::Environment, experiment::files, experiment::files::StagedFile,
-    experiment::gang::RANK, experiment::software::Software, experiment::template::TemplateError,
+    experiment::gang::RANK, experiment::software::Software, experiment::template::BENCHMARK,
+    experiment::template::INPUT, experiment::template::TemplateError, experiment::template::VERSION,
     experiment::template::expand, experiment::template::placeholders, plan::Cell, plan::Plan, plan::Task,
     run::lease::Lease, value::id::RunIndex, value::id::VersionIndex, value::seed::below, value::time::Span,
 };
@@ -82,13 +83,6 @@ pub struct Resolved {
     /// Where it stands, unless in a new directory.
     pub directory: Option<String>,
 }
-
-/// The placeholder for the host's input directory.
-pub const INPUT: &str = "input";
-/// The placeholder for the version's name.
-pub const VERSION: &str = "version";
-/// The placeholder for the benchmark's name.
-pub const BENCHMARK: &str = "benchmark";
 
 impl WorkOrder {
     /// The work order of an attempt: all that is in it follows from the plan and the lease.

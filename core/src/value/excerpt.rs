@@ -62,6 +62,22 @@ fn escape(text: &mut String, run: &mut Vec<u8>) {
     run.clear();
 }
 
+/// A text of the user as it can stand in a message: short, without line breaks and control characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut shown: String =
+        text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(MOST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The [`excerpt`] of a text, in quotation marks.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", excerpt(text))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;

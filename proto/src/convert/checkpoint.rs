@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use speedup_core::experiment::MAX_RUNS;
 use speedup_core::machine::event::Superseded;
-use speedup_core::machine::{ActivePiece, Built, Kept, Phase, RunPiece, Trouble};
+use speedup_core::machine::{ActivePiece, Built, HostLosses, Kept, Phase, RunPiece};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
 use speedup_core::value::id::{Attempt, RunIndex};
@@ -77,8 +77,8 @@ fn wire_build((run, built): (&RunIndex, &Built)) -> journal::CheckpointBuild {
     journal::CheckpointBuild { run: run.0, products, failed }
 }
 
-fn wire_trouble((host, trouble): (&HostNumber, &Trouble)) -> journal::CheckpointTrouble {
-    let Trouble { lost, by_host, turned_down, latest, ref words } = *trouble;
+fn wire_trouble((host, trouble): (&HostNumber, &HostLosses)) -> journal::CheckpointTrouble {
+    let HostLosses { lost, by_host, turned_down, latest, ref words } = *trouble;
     let (latest_ns, words) = (latest.0, words.clone());
     journal::CheckpointTrouble { host: host.0, lost, by_host, turned_down, latest_ns, words }
 }
@@ -103,9 +103,9 @@ fn visitors(wire: journal::CheckpointVisitors) -> Result<(u32, BTreeMap<HostNumb
     Ok((lane, hosts.zip(groups.into_iter().map(RunIndex)).collect()))
 }
 
-fn trouble(wire: journal::CheckpointTrouble) -> (HostNumber, Trouble) {
+fn trouble(wire: journal::CheckpointTrouble) -> (HostNumber, HostLosses) {
     let journal::CheckpointTrouble { host, lost, by_host, turned_down, latest_ns, words } = wire;
-    (HostNumber(host), Trouble { lost, by_host, turned_down, latest: Timestamp(latest_ns), words })
+    (HostNumber(host), HostLosses { lost, by_host, turned_down, latest: Timestamp(latest_ns), words })
 }
 
 fn build(wire: journal::CheckpointBuild) -> Result<(RunIndex, Built), Malformed> {

@@ -1,7 +1,7 @@
 //! Fields: what is asked of one before it is taken over.
 
 use prost::UnknownEnumValue;
-use speedup_core::host::fingerprint::{ClassId, HashIdError};
+use speedup_core::fingerprint::{ClassId, HashIdError};
 use speedup_core::run::record::MAX_REASON_BYTES;
 use speedup_core::value::cpu_set::{CpuSet, CpuSetError};
 use speedup_core::value::id::IdError;

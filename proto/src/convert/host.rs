@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use speedup_core::{
-    host::Host, host::HostFacts, host::Presence, host::Sharing, host::Standing,
-    host::fingerprint::Difference, host::fingerprint::Fact, host::fingerprint::Fingerprint,
-    host::fingerprint::FingerprintError, host::fingerprint::MAX_FACT_BYTES, host::fingerprint::MAX_FACTS,
-    machine::MAX_DRIFTED, machine::MAX_HOSTS, machine::feasibility::HostClass, machine::feasibility::Pool,
-    run::lease::Lease, run::timer::TimerError, run::timer::TimerTest, value::id::AgentEpoch,
-    value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex,
+    fingerprint::Difference, fingerprint::Fact, fingerprint::Fingerprint, fingerprint::FingerprintError,
+    fingerprint::MAX_FACT_BYTES, fingerprint::MAX_FACTS, host::Host, host::HostFacts, host::Presence,
+    host::Sharing, host::Standing, machine::MAX_DRIFTED, machine::MAX_HOSTS, machine::feasibility::HostClass,
+    machine::feasibility::Pool, run::lease::Lease, run::timer::TimerError, run::timer::TimerTest,
+    value::id::AgentEpoch, value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex,
 };
 
 use super::field::{at_most, id, no_longer, optional, required};

@@ -1,7 +1,7 @@
 //! Why something that came in is nothing the heart knows, and where in it.
 
 use prost::DecodeError;
-use speedup_core::{host::fingerprint::HashIdError, plan::PlanError, value::id::IdError};
+use speedup_core::{fingerprint::HashIdError, plan::PlanError, value::id::IdError};
 use thiserror::Error;
 use tonic::Code;
 use tonic_types::{ErrorDetails, StatusExt as _};

@@ -10,7 +10,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use speedup_core::experiment::files::ContentHash;
-use speedup_core::host::fingerprint::{ClassId, HardwareId, HashIdError};
+use speedup_core::fingerprint::{ClassId, HardwareId, HashIdError};
 use speedup_core::run::record::MAX_REASON_BYTES;
 use speedup_core::value::cpu_set::CpuSet;
 use speedup_core::value::id::{

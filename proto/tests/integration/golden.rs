@@ -15,9 +15,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use speedup_core::{
     agent::message::AttemptReport, experiment::environment::Environment, experiment::metric::Absence,
     experiment::metric::Better, experiment::metric::OwnMetric, experiment::metric::Pattern,
-    experiment::metric::Stream, experiment::*, host::HostFacts, host::Sharing, host::fingerprint::Fact,
-    host::fingerprint::Fingerprint, host::fingerprint::HardwareId, machine::event::Change,
-    machine::event::Event, machine::event::RequestKey, machine::event::Superseded, machine::event::Tally,
+    experiment::metric::Stream, experiment::*, fingerprint::Fact, fingerprint::Fingerprint,
+    fingerprint::HardwareId, host::HostFacts, host::Sharing, machine::event::Change, machine::event::Event,
+    machine::event::RequestKey, machine::event::Superseded, machine::event::Tally,
     machine::provision::EngineNote, machine::provision::EngineNoteKind, plan::Extension, plan::Plan,
     plan::Shape, run::AfterLoss, run::LossReason, run::Obstacle, run::lease::Evidence, run::lease::Lease,
     run::record::Failure, run::record::Outcome, run::record::Output, run::record::Record, value::id::*,

@@ -7,11 +7,10 @@ use prost::Message as _;
 use speedup_core::{
     experiment::Experiment, experiment::MAX_BENCHMARKS, experiment::MAX_OUTPUT_KEPT, experiment::MAX_RUNS,
     experiment::files::MAX_FILES, experiment::metric::MAX_OWN_METRICS, experiment::metric::MAX_SERIES_VALUES,
-    experiment::metric::Metric, host::HostFacts, host::fingerprint::HashIdError,
-    host::fingerprint::MAX_FACT_BYTES, host::fingerprint::MAX_FACTS, machine::Request, machine::event::Event,
-    machine::event::Tally, plan::Plan, repetition::MAX_LINE, run::Obstacle, run::record::MAX_REASON_BYTES,
-    run::record::Outcome, run::record::Record, value::hint::Hinted, value::id::IdError,
-    value::id::MAX_ID_BYTES,
+    experiment::metric::Metric, fingerprint::HashIdError, fingerprint::MAX_FACT_BYTES,
+    fingerprint::MAX_FACTS, host::HostFacts, machine::Request, machine::event::Event, machine::event::Tally,
+    plan::Plan, repetition::MAX_LINE, run::Obstacle, run::record::MAX_REASON_BYTES, run::record::Outcome,
+    run::record::Record, value::hint::Hinted, value::id::IdError, value::id::MAX_ID_BYTES,
 };
 use speedup_proto::convert::{Blob, Malformed, Submission, Why, id_text};
 use speedup_proto::limits::MAX_BY_BYTES;

@@ -8,7 +8,7 @@ use proptest::{option, prelude::*, sample::select, sample::subsequence, strategy
 use speedup_core::{
     agent::message::*, experiment::build::*, experiment::commit::*, experiment::environment::*,
     experiment::files::*, experiment::gang::*, experiment::metric::*, experiment::prior::*,
-    experiment::software::*, experiment::*, host::fingerprint::*, host::*, machine::event::*,
+    experiment::software::*, experiment::*, fingerprint::*, host::*, machine::event::*,
     machine::provision::*, machine::*, plan::*, run::conditions::*, run::disturbance::*, run::file_system::*,
     run::lease::*, run::program::*, run::reading::*, run::record::*, run::software::*, run::timer::*,
     run::work::*, run::*, value::cpu_set::*, value::id::*, value::seed::*, value::time::*,

@@ -15,12 +15,12 @@ use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 use rand_chacha::ChaCha8Rng;
 use speedup_core::{
     agent::Agent, agent::message::AgentMessage, agent::message::AttemptReport,
-    agent::message::CoordinatorMessage, host::HostFacts, host::Sharing, host::fingerprint::Fact,
-    host::fingerprint::Fingerprint, host::fingerprint::HardwareId, machine::Active, machine::Effect,
-    machine::Machine, machine::Phase, machine::Settings, machine::event::Event, plan::Cell, plan::Plan,
-    run::work::WorkOrder, value::id::AgentEpoch, value::id::AgentId, value::id::BootId,
-    value::id::ExperimentId, value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex,
-    value::seed::below, value::time::Span, value::time::Timestamp,
+    agent::message::CoordinatorMessage, fingerprint::Fact, fingerprint::Fingerprint, fingerprint::HardwareId,
+    host::HostFacts, host::Sharing, machine::Active, machine::Effect, machine::Machine, machine::Phase,
+    machine::Settings, machine::event::Event, plan::Cell, plan::Plan, run::work::WorkOrder,
+    value::id::AgentEpoch, value::id::AgentId, value::id::BootId, value::id::ExperimentId, value::id::HostId,
+    value::id::LeaseEpoch, value::id::RunIndex, value::seed::below, value::time::Span,
+    value::time::Timestamp,
 };
 use uuid::Uuid;
 

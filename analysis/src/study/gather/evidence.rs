@@ -6,11 +6,11 @@
 use super::numbers::{Number, Numbers};
 use crate::study::validity::host_effect::HostLabel;
 use speedup_core::{
-    host::fingerprint::ClassId, host::fingerprint::HardwareId, independence::Independence,
-    independence::Readings, independence::Rest, machine::event::AttemptEnd, machine::event::EndedAttempt,
-    run::lease::Lease, run::record::Outcome, run::record::Record, value::id::AllocationId,
-    value::id::Attempt, value::id::BootId, value::id::HostId, value::id::HostName, value::id::LeaseEpoch,
-    value::id::RunIndex, value::id::SwitchPath, value::time::Span, value::time::Timestamp,
+    fingerprint::ClassId, fingerprint::HardwareId, independence::Independence, independence::Readings,
+    independence::Rest, machine::event::AttemptEnd, machine::event::EndedAttempt, run::lease::Lease,
+    run::record::Outcome, run::record::Record, value::id::AllocationId, value::id::Attempt,
+    value::id::BootId, value::id::HostId, value::id::HostName, value::id::LeaseEpoch, value::id::RunIndex,
+    value::id::SwitchPath, value::time::Span, value::time::Timestamp,
 };
 use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet, sync::Arc};
 

@@ -2,7 +2,7 @@
 
 use super::{codes, synthetic::Synthetic};
 use crate::study::*;
-use speedup_core::{host::fingerprint::HardwareId, independence::Violation, machine::event::EndedAttempt};
+use speedup_core::{fingerprint::HardwareId, independence::Violation, machine::event::EndedAttempt};
 
 fn plan(policy: &str, scope: &str, more: &str) -> Synthetic {
     let independence = format!("[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n");

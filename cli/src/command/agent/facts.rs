@@ -5,7 +5,7 @@ use std::{fs::File, io, io::Read as _, path::Path, path::PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use speedup_core::host::fingerprint::{ClassId, Difference, Fact, Fingerprint, HardwareId};
+use speedup_core::fingerprint::{ClassId, Difference, Fact, Fingerprint, HardwareId};
 
 use crate::{
     arguments::Output, arguments::OutputArgument, command::print, command::print_json, compose,

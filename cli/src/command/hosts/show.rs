@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::{host::fingerprint::Difference, host::fingerprint::Fact, value::id::ExperimentId};
+use speedup_core::{fingerprint::Difference, fingerprint::Fact, value::id::ExperimentId};
 use speedup_proto::{convert::Malformed, convert::experiment_named, v1};
 
 use super::HostStatus;

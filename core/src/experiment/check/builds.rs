@@ -5,8 +5,7 @@ use super::super::{Experiment, MAX_NAME_BYTES, Rule, Version};
 use super::{Names, check_length, check_line, check_range};
 use crate::experiment::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
 use crate::experiment::files::StagedFile;
-use crate::experiment::template::is_identifier;
-use crate::run::work::BENCHMARK;
+use crate::experiment::template::{BENCHMARK, is_identifier};
 
 impl Experiment {
     pub(super) fn check_builds(&self, problems: &mut Problems) {

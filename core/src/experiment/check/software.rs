@@ -1,9 +1,8 @@
 //! The software of the experiment and of its versions: its bounds, and that every placeholder has a value.
 
-use super::super::problem::{Fault, KeyPath, Problems};
+use super::super::problem::{KeyPath, Problems};
 use super::super::{Experiment, Version};
 use super::{Known, Names, check_text};
-use crate::experiment::environment::OutOfBounds;
 use crate::experiment::software::{ContainerLauncher, IMAGE, MAX_NAME_BYTES, SCRATCH, Software, WORK};
 
 impl Experiment {
@@ -30,9 +29,7 @@ impl Experiment {
 }
 
 fn check_software(software: &Software, names: &Names<'_>, place: &KeyPath, problems: &mut Problems) {
-    for OutOfBounds { key, value, allowed } in software.out_of_bounds() {
-        problems.refuse(place.at(key), Fault::OutOfRange { value, allowed });
-    }
+    software.check_bounds(place, problems);
     let Software { prologue, modules, spack_environment, spack, container, .. } = software;
     let one = |key: &'static str, text: &Option<String>, problems: &mut Problems| {
         if let Some(text) = text {

@@ -4,24 +4,15 @@ use super::{
     CpuChoice, DirectoryLength, EnvSize, Environment, MAX_DIRECTORY_LENGTH, MAX_DIRECTORY_PADDING,
     MAX_ENV_SIZE, MAX_GOVERNOR_BYTES, MAX_SETTLE, NICES, PRIORITIES, Scheduler,
 };
+use crate::experiment::problem::{Fault, Problems};
 use crate::value::cpu_set::MAX_CPUS;
 
-/// A value outside its bounds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OutOfBounds {
-    /// The key in `[environment]`.
-    pub(crate) key: &'static str,
-    /// The value, as it can be shown.
-    pub(crate) value: String,
-    pub(crate) allowed: String,
-}
-
 impl Environment {
-    /// What in it is outside its bounds, in the order of the keys.
-    pub(crate) fn out_of_bounds(&self) -> Vec<OutOfBounds> {
-        let mut found = Vec::new();
-        let mut refuse =
-            |key, value: String, allowed: String| found.push(OutOfBounds { key, value, allowed });
+    /// Refuses each value outside its bounds, in the order of the keys of `[environment]`.
+    pub(in crate::experiment) fn check_bounds(&self, problems: &mut Problems) {
+        let mut refuse = |key, value, allowed| {
+            problems.refuse(["environment", key].into(), Fault::OutOfRange { value, allowed });
+        };
         match &self.cpus {
             CpuChoice::Cores(0) => {
                 refuse("cpus", "cores:0".to_owned(), format!("cores:1 to cores:{MAX_CPUS}"));
@@ -70,7 +61,6 @@ impl Environment {
         if self.settle > MAX_SETTLE {
             refuse("settle", self.settle.to_string(), format!("at most {MAX_SETTLE}"));
         }
-        found
     }
 }
 

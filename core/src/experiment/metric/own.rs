@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::experiment::excerpt;
+use crate::value::excerpt::excerpt;
 
 /// Most own metrics of an experiment: each reads the whole output of each run.
 pub const MAX_OWN_METRICS: usize = 64;

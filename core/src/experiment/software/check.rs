@@ -4,7 +4,7 @@ use super::{
     Container, ContainerLauncher, IMAGE, MAX_NAME_BYTES, MAX_NAMES, MAX_PROLOGUE_BYTES, MAX_WORDS, Software,
 };
 use crate::experiment::MIN_TIMEOUT;
-use crate::experiment::environment::OutOfBounds;
+use crate::experiment::problem::{Fault, KeyPath, Problems};
 use crate::experiment::template::placeholders;
 use crate::value::time::Span;
 
@@ -12,11 +12,11 @@ use crate::value::time::Span;
 const MAX_TIMEOUT: Span = Span::from_secs(3_600);
 
 impl Software {
-    /// What in it is outside its bounds, in the order of the keys.
-    pub(crate) fn out_of_bounds(&self) -> Vec<OutOfBounds> {
-        let mut found = Vec::new();
-        let mut refuse =
-            |key, value: String, allowed: String| found.push(OutOfBounds { key, value, allowed });
+    /// Refuses each value outside its bounds, in the order of the keys of `place`.
+    pub(in crate::experiment) fn check_bounds(&self, place: &KeyPath, problems: &mut Problems) {
+        let mut refuse = |key, value, allowed| {
+            problems.refuse(place.at(key), Fault::OutOfRange { value, allowed });
+        };
         if let Some(prologue) = &self.prologue
             && (prologue.len() > MAX_PROLOGUE_BYTES || prologue.contains('\0'))
         {
@@ -42,14 +42,13 @@ impl Software {
             refuse("software_timeout", self.timeout.to_string(), format!("{MIN_TIMEOUT} to {MAX_TIMEOUT}"));
         }
         if let Some(container) = &self.container {
-            container.out_of_bounds(&mut refuse);
+            container.check_bounds(&mut refuse);
         }
-        found
     }
 }
 
 impl Container {
-    fn out_of_bounds(&self, refuse: &mut impl FnMut(&'static str, String, String)) {
+    fn check_bounds(&self, refuse: &mut impl FnMut(&'static str, String, String)) {
         let Self { launcher, digest, probe, .. } = self;
         let command = match launcher {
             ContainerLauncher::Apptainer => &[][..],

@@ -49,7 +49,7 @@ fn active(machine: &mut Machine) -> &mut Active {
 fn whatever_is_wrong_is_seen() {
     let whole = machine();
     whole.check();
-    assert_eq!((whole.holders.len(), whole.in_vain.len(), whole.turns.len()), (1, 1, 1), "all is there");
+    assert_eq!((whole.holders.len(), whole.ineligible.len(), whole.turns.len()), (1, 1, 1), "all is there");
     assert_eq!((whole.losses.len(), whole.rests.len()), (1, 0), "and the lease's deadline");
     let wrongs: [(&str, Wrong); 23] = [
         ("a deadline less", |m| m.losses.clear()),
@@ -58,8 +58,8 @@ fn whatever_is_wrong_is_seen() {
         ("a rest more", |m| _ = m.rests.insert((Timestamp(9), HostNumber(2)))),
         ("a turn less", |m| m.turns.clear()),
         ("an asking host more", |m| _ = m.asking.insert(HostNumber(2))),
-        ("one that asked in vain less", |m| m.in_vain.clear()),
-        ("another that asked in vain", |m| m.in_vain = [HostNumber(2)].into()),
+        ("one that asked in vain less", |m| m.ineligible.clear()),
+        ("another that asked in vain", |m| m.ineligible = [HostNumber(2)].into()),
         ("a number less", |m| _ = m.numbers.remove(&host(2))),
         ("another's number", |m| _ = m.numbers.insert(host(2), HostNumber(1))),
         ("a mark less", |m| _ = m.marks.pop_first()),
@@ -73,7 +73,7 @@ fn whatever_is_wrong_is_seen() {
                 .map(|(of, host)| (boot(&format!("boot-{of}")), HostNumber(host)))
                 .collect();
         }),
-        ("a host here more", |m| m.here += 1),
+        ("a host here more", |m| m.connected += 1),
         ("an available host less", |m| m.available -= 1),
         ("another of a class", |m| m.classes.values_mut().for_each(|class| class.available += 1)),
         ("a holder less", |m| m.holders.clear()),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::{
     host::Asking, host::Host, host::Presence, host::Use, host::Visit, machine::Active, machine::Built,
-    machine::MAX_EXCUSED, machine::Machine, machine::event::Superseded, machine::queue::lane_of,
-    machine::queue::use_of, run::AfterLoss, run::HostNumber, run::LossReason, run::RunState, run::Settlement,
+    machine::MAX_EXCUSED, machine::Machine, machine::event::Superseded, machine::lane::lane_of,
+    machine::lane::use_of, run::AfterLoss, run::HostNumber, run::LossReason, run::RunState, run::Settlement,
     run::lease::Lease, run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId,
     value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
 };
@@ -202,7 +202,7 @@ impl Machine {
         if let Some(number) = self.number_of(&superseded.host) {
             self.change(number, |host| (host.heard, host.idle_since) = (at, Some(at)));
             // It has not rested as long as was known, and may have to be asked when it has.
-            if self.in_vain.contains(&number) {
+            if self.ineligible.contains(&number) {
                 self.set_presence(number, Presence::Here { asking: Asking::Yes });
             }
         }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::host::fingerprint::{ClassId, Fingerprint};
+use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
-use crate::machine::matching::boots_in_visits;
-use crate::machine::queue::lane_of;
+use crate::machine::eligibility::boots_in_visits;
+use crate::machine::lane::lane_of;
 use crate::machine::{Active, Class, MAX_CLASSES, Machine};
 use crate::run::HostNumber;
 use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId};
@@ -210,13 +210,13 @@ impl Machine {
     /// Changes a host's presence and keeps the sets of asking hosts in step.
     pub(in crate::machine) fn set_presence(&mut self, number: HostNumber, presence: Presence) {
         self.asking.remove(&number);
-        self.in_vain.remove(&number);
+        self.ineligible.remove(&number);
         let is_away = matches!(presence, Presence::Away { .. });
         let let_go = is_away && self.let_go(number);
         self.change(number, |host| host.presence = presence);
         match presence {
             Presence::Here { asking: Asking::Yes } => self.asking.insert(number),
-            Presence::Here { asking: Asking::InVain { .. } } => self.in_vain.insert(number),
+            Presence::Here { asking: Asking::InVain { .. } } => self.ineligible.insert(number),
             Presence::Here { asking: Asking::No } | Presence::Away { .. } => false,
         };
         if let_go {
@@ -242,7 +242,7 @@ impl Machine {
         let (is_here, class_after) = (host.is_here(), host.available_class());
         reschedule(&mut self.losses, number, before.0, after.0);
         reschedule(&mut self.rests, number, before.1, after.1);
-        self.here = self.here + u32::from(is_here) - u32::from(was_here);
+        self.connected = self.connected + u32::from(is_here) - u32::from(was_here);
         if class_before != class_after {
             self.count(class_before, class_after);
         }
@@ -274,7 +274,7 @@ impl Machine {
     /// New work may suit hosts that nothing suited before.
     pub(in crate::machine) fn look_again(&mut self) {
         self.doubt_hold();
-        for number in std::mem::take(&mut self.in_vain) {
+        for number in std::mem::take(&mut self.ineligible) {
             self.set_presence(number, Presence::Here { asking: Asking::Yes });
         }
     }

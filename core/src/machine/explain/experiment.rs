@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::Hindrance;
-use crate::machine::queue::lane_in_words;
+use crate::machine::lane::lane_in_words;
 use crate::machine::{Active, Machine};
 use crate::value::id::{ExperimentId, HostId, HostName, RunIndex};
 

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    experiment::CommandLine, experiment::build::Build, host::HostFacts, host::fingerprint::Fact,
-    host::fingerprint::Fingerprint, independence::Policy, independence::Scope, machine::Command,
-    machine::Machine, machine::Refusal, machine::Settings, plan, value::id::AgentEpoch, value::id::AgentId,
+    experiment::CommandLine, experiment::build::Build, fingerprint::Fact, fingerprint::Fingerprint,
+    host::HostFacts, independence::Policy, independence::Scope, machine::Command, machine::Machine,
+    machine::Refusal, machine::Settings, plan, value::id::AgentEpoch, value::id::AgentId,
     value::id::ExperimentId, value::seed::Seed, value::time::Timestamp,
 };
 

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::{
-    host::fingerprint::Fact, run::Settlement, run::lease::LEASE_MARGIN, value::id::Attempt,
-    value::id::HostName,
+    fingerprint::Fact, run::Settlement, run::lease::LEASE_MARGIN, value::id::Attempt, value::id::HostName,
 };
 
 fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindrances {

@@ -1,7 +1,7 @@
 //! What the machine tells of its hosts.
 
 use super::*;
-use crate::host::fingerprint::HardwareId;
+use crate::fingerprint::HardwareId;
 use crate::host::{MAX_BOOTS, Sharing, Standing};
 use crate::machine::feasibility::HostClass;
 use crate::run::RunState;

@@ -24,8 +24,8 @@ use crate::{
     experiment::CommandLine, experiment::Expectation, experiment::Experiment, experiment::KeyPath,
     experiment::Levels, experiment::MetricVerdict, experiment::OutputChoice, experiment::Setup,
     experiment::Version, experiment::files::StagedFile, experiment::gang::Gang, experiment::metric::Metric,
-    experiment::metric::OwnMetric, experiment::metric::Pattern, experiment::quoted,
-    experiment::software::Software, value::seed::Seed, value::time::Span,
+    experiment::metric::OwnMetric, experiment::metric::Pattern, experiment::software::Software,
+    value::excerpt::quoted, value::seed::Seed, value::time::Span,
 };
 
 /// The experiment of a form of so many versions at least; its flaws are noted.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::{finding::Flaws, spelling};
-use crate::experiment::{excerpt, quoted};
+use crate::value::excerpt::{excerpt, quoted};
 
 pub(super) fn compare(document: &DeTable<'_>, schema: &Value, flaws: &mut Flaws) {
     let mut walk = Walk { root: schema, path: Vec::new(), flaws };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::host::fingerprint::{ClassId, Fingerprint};
+use speedup_core::fingerprint::{ClassId, Fingerprint};
 use speedup_core::host::{Asking, Host, Presence, Reboot, Standing, Use, Visit};
 use speedup_core::machine::Piece;
 use speedup_core::value::id::{AgentEpoch, ExperimentId, RunIndex};

@@ -2,7 +2,7 @@
 
 use prost::Message;
 use prost::encoding::{WireType, decode_varint, encode_varint, encoded_len_varint};
-use speedup_core::{host::fingerprint::HashIdError, value::id::IdError};
+use speedup_core::{fingerprint::HashIdError, value::id::IdError};
 
 use crate::convert::Malformed;
 

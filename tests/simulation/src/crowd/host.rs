@@ -1,7 +1,7 @@
 //! A host of a crowd, and what happens to it.
 
+use speedup_core::fingerprint::{Fact, Fingerprint};
 use speedup_core::host::HostFacts;
-use speedup_core::host::fingerprint::{Fact, Fingerprint};
 use speedup_core::machine::{Command, Speaker};
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId, LeaseEpoch};
 use uuid::Uuid;

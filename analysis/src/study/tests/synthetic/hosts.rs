@@ -1,7 +1,7 @@
 //! Which host serves which run.
 
 use super::Synthetic;
-use speedup_core::{host::fingerprint::ClassId, plan::Cell, value::id::Attempt, value::id::RunIndex};
+use speedup_core::{fingerprint::ClassId, plan::Cell, value::id::Attempt, value::id::RunIndex};
 
 /// How hosts are given out.
 pub(super) enum Hosts {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::ValueError;
-use crate::experiment::excerpt;
+use crate::value::excerpt::excerpt;
 
 /// Separators of thousands; the last two are the spaces that locales print.
 const SEPARATORS: [char; 5] = [',', '_', '\'', '\u{a0}', '\u{202f}'];

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::*;
 use crate::fixture::{self, granted};
 use crate::{
-    agent::message::AttemptReport, host::fingerprint::HardwareId, machine::Command, machine::Handled,
+    agent::message::AttemptReport, fingerprint::HardwareId, machine::Command, machine::Handled,
     machine::Notice, machine::Settings, machine::event::Event, run::AfterLoss, run::record,
     run::record::Record, value::hint::Hinted, value::id::BootId, value::id::ExperimentId,
     value::id::LeaseEpoch, value::time::Span,

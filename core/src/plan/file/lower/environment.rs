@@ -4,10 +4,10 @@ use crate::experiment::environment::{
     CpuChoice, DirectoryLength, EnvSize, Environment, ResourceLimits, Scheduler,
 };
 use crate::experiment::software::Software;
-use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::form::{EnvironmentForm, ResourceLimitsForm, SoftwareForm};
 use crate::plan::file::quantity::{SPAN_HINT, span};
 use crate::value::time::Span;
+use crate::{experiment::KeyPath, value::excerpt::quoted};
 
 use super::Lowering;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Lowering;
 use crate::experiment::files::{Content, ContentHash, FileSource, StagedFile};
-use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::document::names_in_order;
 use crate::plan::file::form::FileForm;
 use crate::plan::file::look::{PlanLook, UNSEEN, WantedAt, WantedFile};
+use crate::{experiment::KeyPath, value::excerpt::quoted};
 
 impl Lowering<'_> {
     /// The staged files, as the author ordered them.

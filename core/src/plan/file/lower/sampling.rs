@@ -1,9 +1,10 @@
 //! How often, on which hosts, and up to which bounds.
 
 use super::Lowering;
-use crate::experiment::{Independence, KeyPath, Limits, Rest, Rule, quoted};
+use crate::experiment::{Independence, KeyPath, Limits, Rest, Rule};
 use crate::plan::file::form::{IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 use crate::plan::file::quantity::{PERCENT_HINT, SPAN_HINT, percent, span};
+use crate::value::excerpt::quoted;
 use crate::value::time::Span;
 
 /// More than thirty: what the papers take for large enough that the mean's distribution is near normal.

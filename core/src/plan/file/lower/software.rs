@@ -3,8 +3,8 @@
 use super::Lowering;
 use crate::experiment::files::ContentHash;
 use crate::experiment::software::{Container, ContainerLauncher, Software, USUAL_PROBE};
-use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::form::{ContainerForm, LauncherForm, SoftwareForm};
+use crate::{experiment::KeyPath, value::excerpt::quoted};
 
 impl Lowering<'_> {
     pub(super) fn software(&mut self, place: &KeyPath, form: SoftwareForm, common: &Software) -> Software {

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_core::{
     experiment::Order, experiment::Policy, experiment::Sameness, experiment::Scope,
-    experiment::gang::GangLauncher, host::HostFacts, host::Sharing, host::fingerprint::ClassId,
-    host::fingerprint::HardwareId, machine::MAX_EXCUSED, machine::event::Change,
-    machine::provision::PROVISIONER, plan::Plan, run::LossReason, run::lease::Lease, value::id::AllocationId,
-    value::id::BootId, value::id::ExperimentId, value::id::HostId, value::id::RunIndex,
-    value::time::Timestamp,
+    experiment::gang::GangLauncher, fingerprint::ClassId, fingerprint::HardwareId, host::HostFacts,
+    host::Sharing, machine::MAX_EXCUSED, machine::event::Change, machine::provision::PROVISIONER, plan::Plan,
+    run::LossReason, run::lease::Lease, value::id::AllocationId, value::id::BootId, value::id::ExperimentId,
+    value::id::HostId, value::id::RunIndex, value::time::Timestamp,
 };
 
 use crate::world::World;
