@@ -12,7 +12,7 @@ use arrow_ipc::{CompressionType, writer::FileWriter, writer::IpcWriteOptions, wr
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::column_page::{Buffer, ColumnPage, EMPTY_LIST, IN_LIST, NO_LIST, Values};
-use super::column_set::{Kind, Shown};
+use super::{column::Kind, column_set::Shown};
 
 /// Rows of a batch: readers take them one by one.
 const BATCH_ROWS: usize = 16_384;

@@ -11,7 +11,22 @@ use speedup_core::run::{AfterLoss, LossReason, conditions::Conditions, program::
 use speedup_core::value::{id::ExperimentId, id::RunIndex, time::Timestamp};
 use speedup_core::{experiment::metric::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt};
 
-use super::{column_set::Kind, row::Row, row::RunEnd};
+use super::row::{Row, RunEnd};
+
+speedup_core::words! {
+    /// The type of a column, of which each form has its own words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Kind {
+        Truth = "true or false",
+        Count = "count",
+        Signed = "signed",
+        Moment = "moment",
+        Text = "text",
+        Series = "list of numbers",
+    }
+    /// What the reference calls it.
+    fn words;
+}
 
 /// What stands in a column of a row.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use speedup_core::{experiment::Experiment, experiment::metric::Metric};
 
-use super::column::{COLUMNS, Column, KEPT, RANK, Read, SEAT, Value, metric, own};
+use super::column::{COLUMNS, Column, KEPT, Kind, RANK, Read, SEAT, Value, metric, own};
 use super::{row::Row, sheet::RowsPer};
 
 /// A column of an export.
@@ -49,21 +49,6 @@ pub(super) enum Of {
 /// What stands in the column of an own metric.
 const OWN_MEANING: &str =
     "A metric of the plan's own: the values that the program printed, one per iteration.";
-
-speedup_core::words! {
-    /// The type of a column, of which each form has its own words.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) enum Kind {
-        Truth = "true or false",
-        Count = "count",
-        Signed = "signed",
-        Moment = "moment",
-        Text = "text",
-        Series = "list of numbers",
-    }
-    /// What the reference calls it.
-    fn words;
-}
 
 impl Of {
     /// The type of what stands in it.

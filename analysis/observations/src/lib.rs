@@ -33,6 +33,6 @@ mod tests;
 pub use column_set::{DescribedColumn, column_reference};
 pub use imported::write_parquet;
 pub use lines::rfc3339;
-pub use pages::{PagesError, write_rows};
+pub use pages::write_rows;
 pub use sheet::{RowsPer, RunSheet};
-pub use writer::{ExportForm, PreparedPage, RowForm, RowWriter};
+pub use writer::{ExportForm, PagesError, PreparedPage, RowForm, RowWriter};

@@ -2,25 +2,16 @@
 //! the order of the pages. So a file is the same on any number of threads, and what waits is bounded.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::{io, io::Write, num::NonZero, thread};
+use std::{io::Write, num::NonZero, thread};
 
 use speedup_core::machine::event::EndedAttempt;
 
-use super::writer::{PreparedPage, RowForm, RowWriter};
+use super::writer::{PagesError, PreparedPage, RowForm, RowWriter};
 
 /// Most threads that prepare pages: one that writes keeps up with about so many.
 const MOST_THREADS: usize = 4;
 /// Pages that wait for a thread, and prepared ones that wait for their turn, of each thread.
 const WAITING: usize = 2;
-
-/// Why an export ended before its end.
-#[derive(Debug)]
-pub enum PagesError<E> {
-    /// A page did not come, or is none.
-    Page(E),
-    /// Rows could not be brought into form, or written.
-    Write(io::Error),
-}
 
 /// One end of a thread that prepares pages, each in its turn.
 type Prepared<E> = Receiver<Result<PreparedPage, PagesError<E>>>;

@@ -22,7 +22,7 @@ use parquet::{
 };
 
 use super::column_page::{Buffer, ColumnPage, Texts, Values};
-use super::{arrow::schema_message, column_set::Kind, column_set::Shown};
+use super::{arrow::schema_message, column::Kind, column_set::Shown};
 
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
 pub(super) const GROUP_ROWS: usize = 32_768;

@@ -8,8 +8,8 @@ use speedup_core::{machine::event::EndedAttempt, value::id::RunIndex};
 
 use super::{
     arrow::ArrowWriter, arrow::Container, column::Value, column_page::ColumnPage, column_set::Shown,
-    column_set::columns, lines::Lines, lines::rfc3339, pages::PagesError, parquet::ParquetWriter, row::Row,
-    row::settled_by, samples::Samples, samples::Tool, sheet::Built, sheet::RunSheet, sheet::Settled,
+    column_set::columns, lines::Lines, lines::rfc3339, parquet::ParquetWriter, row::Row, row::settled_by,
+    samples::Samples, samples::Tool, sheet::Built, sheet::RunSheet, sheet::Settled,
 };
 
 /// Rows of runs without attempts that are prepared at once.
@@ -53,6 +53,15 @@ pub struct RowForm<'s> {
     format: ExportForm,
     /// Bytes of the longest page of text so far: pages are about as long.
     longest: AtomicUsize,
+}
+
+/// Why an export ended before its end.
+#[derive(Debug)]
+pub enum PagesError<E> {
+    /// A page did not come, or is none.
+    Page(E),
+    /// Rows could not be brought into form, or written.
+    Write(io::Error),
 }
 
 /// A page of rows in its form.
