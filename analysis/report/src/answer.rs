@@ -1,5 +1,5 @@
-//! An answer on plain samples for people: what each candidate is in a sentence, the table, and what must be known of it. What
-//! each method found is told in a file of its own.
+//! An answer on plain samples for people: what each candidate is in a sentence, the table, and what must be known of it. Each
+//! method's findings are rendered in a file of its own.
 
 mod diagnostics;
 mod distribution;
@@ -13,16 +13,14 @@ mod speedup_test;
 
 use std::collections::BTreeSet;
 
-use speedup_analysis::conclusion::{Reason, Verdict, Warning, WarningCode};
+use speedup_analysis::conclusion::{Reason, Warning, WarningCode};
 use speedup_analysis::{
     count, inquiry::Answer, inquiry::FasterShare, inquiry::Findings, inquiry::IntervalAnswer,
     inquiry::Preference, with_findings,
 };
 
-use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
-use crate::{
-    Document, facts::Label, facts::Sheet, facts::SheetCell, markdown::escaped, section::of_controls,
-};
+use crate::document::{Kind, Tone};
+use crate::{Document, facts::Sheet, facts::SheetCell, markdown::escaped, section::control_sheet};
 
 /// What the values are that were compared, which an answer does not know.
 #[derive(Clone, Copy, Debug)]
@@ -36,139 +34,183 @@ pub struct Subject<'a> {
     pub is_direction_assumed: bool,
 }
 
-/// What a method found, for people; `versions` are those of the answer, the baseline first.
-trait Told {
+/// Findings of a method that people read; `versions` are those of the answer, the baseline first.
+trait Render {
     /// The findings as rows: the verdict first, then what it is about.
     fn sheet(&self, versions: &[String]) -> Sheet;
 
     /// What each candidate is, where the method concludes on all benchmarks.
-    fn sentences(&self, _better: Preference) -> Vec<String> {
+    fn verdict(&self, _better: Preference) -> Vec<VerdictLine> {
         Vec::new()
     }
 
-    /// What does not go into the rows of [`Told::sheet`]: its heading, and rows of its own.
-    fn beside(&self, _versions: &[String]) -> Option<(&'static str, Sheet)> {
+    /// A second table with its heading, for what does not go into the rows of [`Render::sheet`].
+    fn second_sheet(&self, _versions: &[String]) -> Option<(&'static str, Sheet)> {
         None
     }
 }
 
-fn told(findings: &Findings) -> &dyn Told {
-    with_findings!(findings, of => of)
+fn as_render(findings: &Findings) -> &dyn Render {
+    with_findings!(findings, found => found)
+}
+
+/// A line of the verdict.
+struct VerdictLine {
+    text: String,
+    tone: Tone,
+    /// How many levels it stands in under the sentence that it explains.
+    depth: usize,
+}
+
+impl VerdictLine {
+    fn plain(text: impl Into<String>) -> Self {
+        Self::toned(text, Tone::Plain)
+    }
+
+    fn toned(text: impl Into<String>, tone: impl Into<Tone>) -> Self {
+        Self { text: text.into(), tone: tone.into(), depth: 0 }
+    }
+
+    fn inner(depth: usize, text: String) -> Self {
+        Self { text, tone: Tone::Plain, depth }
+    }
 }
 
 /// All rows of an answer, for programs.
 pub fn sheet(answer: &Answer) -> Sheet {
-    let sheet = told(&answer.findings).sheet(&answer.versions);
-    match &answer.controls {
-        Some(controls) => ratio::with_controls(sheet, controls),
-        None => sheet,
+    match (&answer.findings, &answer.controls) {
+        (Findings::Ratio(suites), Some(controls)) => ratio::sheet_with_controls(suites, controls),
+        (findings, _) => as_render(findings).sheet(&answer.versions),
     }
 }
 
-/// A table under a heading of its own.
-type Beside = (Kind, &'static str, Sheet);
+/// Contents of an answer, which every form for people has in this order.
+struct AnswerContents {
+    method: &'static str,
+    /// The level, the metric and the baseline, in a line.
+    setting: String,
+    verdict: Vec<VerdictLine>,
+    sheet: Sheet,
+    /// Further tables, each under a heading of its own.
+    further_sheets: Vec<(Kind, &'static str, Sheet)>,
+    notes: Vec<String>,
+    sources: String,
+}
 
-/// The tables of an answer for people: its rows, and what stands beside them.
-fn sheets(answer: &Answer) -> (Sheet, Vec<Beside>) {
-    let told = told(&answer.findings);
-    let beside = told.beside(&answer.versions).map(|(heading, sheet)| (Kind::Metric, heading, sheet));
-    let controls = answer.controls.as_ref();
-    let controls = controls.map(|of| (Kind::Controls, "Controls, where nothing differs", of_controls(of)));
-    let beside = beside.into_iter().chain(controls).filter(|(_, _, sheet)| !sheet.rows.is_empty());
-    (told.sheet(&answer.versions), beside.collect())
+impl AnswerContents {
+    fn new(answer: &Answer, subject: Subject<'_>) -> Self {
+        let findings = as_render(&answer.findings);
+        let mut further_sheets = Vec::new();
+        if let Some((heading, sheet)) = findings.second_sheet(&answer.versions) {
+            further_sheets.push((Kind::Metric, heading, sheet));
+        }
+        if let Some(controls) = &answer.controls {
+            further_sheets.push((Kind::Controls, "Controls, where nothing differs", control_sheet(controls)));
+        }
+        further_sheets.retain(|(_, _, sheet)| !sheet.rows.is_empty());
+        Self {
+            method: answer.method.name,
+            setting: setting(answer, subject),
+            verdict: verdict(answer),
+            sheet: findings.sheet(&answer.versions),
+            further_sheets,
+            notes: notes(answer),
+            sources: format!("Sources: {}.", answer.method.sources.join("; ")),
+        }
+    }
 }
 
 /// The answer as text; `table` draws a table.
 pub fn text(answer: &Answer, subject: Subject<'_>, table: impl Fn(&Sheet) -> String) -> String {
-    let mut parts = vec![opening(answer, subject)];
-    parts.extend(sentences(answer));
-    let (sheet, beside) = sheets(answer);
-    parts.push(table(&sheet));
-    parts.extend(beside.iter().map(|(_, _, sheet)| table(sheet)));
-    let notes = notes(answer);
-    if !notes.is_empty() {
-        parts.push(notes.join("\n"));
+    let contents = AnswerContents::new(answer, subject);
+    let mut parts = vec![format!("{}\n{}", contents.method, contents.setting)];
+    if !contents.verdict.is_empty() {
+        let lines = contents.verdict.iter().map(|line| format!("{}{}", "  ".repeat(line.depth), line.text));
+        parts.push(lines.collect::<Vec<_>>().join("\n"));
     }
-    parts.push(sources(answer));
+    parts.push(table(&contents.sheet));
+    parts.extend(contents.further_sheets.iter().map(|(_, _, sheet)| table(sheet)));
+    if !contents.notes.is_empty() {
+        parts.push(contents.notes.join("\n"));
+    }
+    parts.push(contents.sources);
     parts.join("\n\n")
 }
 
 /// The answer as Markdown: the same words, and every column of the table.
 pub fn markdown(answer: &Answer, subject: Subject<'_>) -> String {
-    let opening = opening(answer, subject);
-    let (name, of) = opening.split_once('\n').unwrap_or((opening.as_str(), ""));
-    let mut parts = vec![format!("# {}", escaped(name)), escaped(of)];
-    let listed = |lines: &mut dyn Iterator<Item = &str>| -> String {
-        let item = |line: &str| {
-            let inner = if line.starts_with("  ") { "  " } else { "" };
-            format!("{inner}- {}", escaped(line.trim_start()))
-        };
-        lines.map(item).collect::<Vec<_>>().join("\n")
-    };
-    parts.extend(sentences(answer).map(|text| listed(&mut text.lines())));
-    let (sheet, beside) = sheets(answer);
-    parts.push(sheet.markdown());
-    parts.extend(beside.iter().map(|(_, _, sheet)| sheet.markdown()));
-    parts.push(listed(&mut notes(answer).iter().flat_map(|note| note.lines())));
-    parts.push(escaped(&sources(answer)));
+    let contents = AnswerContents::new(answer, subject);
+    let mut parts = vec![format!("# {}", escaped(contents.method)), escaped(&contents.setting)];
+    let verdict = contents.verdict.iter().map(|line| {
+        // One level of list is enough on a page of a forge.
+        let indent = if line.depth > 0 { "  " } else { "" };
+        format!("{indent}- {}", escaped(&line.text))
+    });
+    parts.push(verdict.collect::<Vec<_>>().join("\n"));
+    parts.push(contents.sheet.markdown());
+    parts.extend(contents.further_sheets.iter().map(|(_, _, sheet)| sheet.markdown()));
+    let notes = contents.notes.iter().flat_map(|note| note.lines());
+    parts.push(notes.map(|line| format!("- {}", escaped(line))).collect::<Vec<_>>().join("\n"));
+    parts.push(escaped(&contents.sources));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }
 
 /// The answer as a document, for the forms that a report has: the same words, and every column of the table.
 pub fn document(answer: &Answer, subject: Subject<'_>) -> Document {
-    let opening = opening(answer, subject);
-    let (name, of) = opening.split_once('\n').unwrap_or((opening.as_str(), ""));
+    let contents = AnswerContents::new(answer, subject);
     let mut document = Document::new(format!("Comparison of {}", answer.versions.join(", ")));
     document.section(Kind::Head, document.title.clone());
-    document.paragraph(format!("{name}; {of}"), Tone::Plain);
-    if let Some(text) = sentences(answer) {
+    document.paragraph(format!("{}; {}", contents.method, contents.setting), Tone::Plain);
+    if !contents.verdict.is_empty() {
         document.section(Kind::Verdict, "Verdict");
-        for line in text.lines() {
-            match line.strip_prefix("  ") {
-                Some(inner) => document.item(inner.trim_start()),
-                None => document.paragraph(line, tone(line)),
+        for line in contents.verdict {
+            match line.depth {
+                0 => document.paragraph(line.text, line.tone),
+                _ => document.item(line.text),
             }
         }
     }
-    let (sheet, beside) = sheets(answer);
     document.section(Kind::Benchmarks, "Benchmarks");
-    document.table(table(&sheet));
-    for (kind, heading, sheet) in beside {
+    document.table(contents.sheet.table());
+    for (kind, heading, sheet) in contents.further_sheets {
         document.section(kind, heading);
-        document.table(table(&sheet));
+        document.table(sheet.table());
     }
-    let notes = notes(answer);
-    if !notes.is_empty() {
+    if !contents.notes.is_empty() {
         document.section(Kind::Caveats, "Caveats");
-        notes.into_iter().for_each(|note| document.item(note));
+        contents.notes.into_iter().for_each(|note| document.item(note));
     }
     document.section(Kind::Method, "Method");
-    document.paragraph(sources(answer), Tone::Plain);
+    document.paragraph(contents.sources, Tone::Plain);
     document
 }
 
-fn sources(answer: &Answer) -> String {
-    format!("Sources: {}.", answer.method.sources.join("; "))
-}
-
-fn opening(answer: &Answer, subject: Subject<'_>) -> String {
-    let baseline = answer.versions.first().map_or("", String::as_str);
-    let mut unit = if subject.unit.is_empty() { String::new() } else { format!(" in {}", subject.unit) };
-    if !subject.per.is_empty() {
-        unit.push_str(&format!(" {}", subject.per));
+/// The confidence level, what was compared with what, and the seed.
+fn setting(answer: &Answer, subject: Subject<'_>) -> String {
+    let mut text =
+        format!("confidence level {}, {}", count::percent(answer.confidence.get()), subject.metric);
+    if !subject.unit.is_empty() {
+        text.push_str(&format!(" in {}", subject.unit));
     }
+    if !subject.per.is_empty() {
+        text.push_str(&format!(" {}", subject.per));
+    }
+    let has_candidates = answer.versions.len() > 1;
     match answer.better {
-        Preference::Higher => unit.push_str(", more is better"),
-        Preference::Lower if subject.is_direction_assumed && answer.versions.len() > 1 => {
-            unit.push_str(", less is better (assumed)");
+        Preference::Higher => text.push_str(", more is better"),
+        Preference::Lower if subject.is_direction_assumed && has_candidates => {
+            text.push_str(", less is better (assumed)");
         }
         Preference::Lower => {}
     }
-    let seed = answer.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
-    let level = count::percent(answer.confidence.get());
-    let against = if answer.versions.len() > 1 { format!(", baseline {baseline}") } else { String::new() };
-    format!("{}\nconfidence level {level}, {}{unit}{against}{seed}", answer.method.name, subject.metric)
+    if has_candidates {
+        text.push_str(&format!(", baseline {}", answer.versions[0]));
+    }
+    if let Some(seed) = answer.seed {
+        text.push_str(&format!(", seed {seed}"));
+    }
+    text
 }
 
 /// The codes of what stands before any ratio: a program that crashed is not faster.
@@ -176,19 +218,22 @@ const FIRST: [WarningCode; 2] = [WarningCode::FailedRuns, WarningCode::Unmatched
 
 /// What failed or is missing, as sentences.
 pub fn missing(answer: &Answer) -> impl Iterator<Item = &str> {
-    let first = answer.caveats.iter().filter(|caveat| FIRST.iter().any(|code| caveat.code == *code));
-    first.map(|caveat| caveat.sentence.as_str())
+    let missing = answer.caveats.iter().filter(|caveat| FIRST.iter().any(|code| caveat.code == *code));
+    missing.map(|caveat| caveat.sentence.as_str())
 }
 
-fn sentences(answer: &Answer) -> Option<String> {
-    let mut lines: Vec<String> = missing(answer).map(str::to_owned).collect();
-    lines.extend(told(&answer.findings).sentences(answer.better));
-    lines.extend(answer.faster_shares.iter().map(|share| in_words(share, answer)));
-    lines.extend(answer.controls.as_ref().map(|controls| controls.sentence.clone()));
-    (!lines.is_empty()).then(|| lines.join("\n"))
+/// What is missing, and then what was found of each candidate.
+fn verdict(answer: &Answer) -> Vec<VerdictLine> {
+    let mut lines: Vec<VerdictLine> = missing(answer).map(VerdictLine::plain).collect();
+    lines.extend(as_render(&answer.findings).verdict(answer.better));
+    lines.extend(answer.faster_shares.iter().map(|share| VerdictLine::plain(share_in_words(share, answer))));
+    if let Some(controls) = &answer.controls {
+        lines.push(VerdictLine::plain(&controls.sentence));
+    }
+    lines
 }
 
-fn in_words(share: &FasterShare, answer: &Answer) -> String {
+fn share_in_words(share: &FasterShare, answer: &Answer) -> String {
     let FasterShare { candidate, benchmarks, shown, excluded, observed, .. } = share;
     let baseline = answer.versions.first().map_or("", String::as_str);
     let faster = if share.by == 0.0 {
@@ -196,17 +241,19 @@ fn in_words(share: &FasterShare, answer: &Answer) -> String {
     } else {
         format!("faster by at least {}", count::percent(share.by))
     };
-    let most = benchmarks - excluded;
     let (lower, upper) = share.band();
-    let (mut number, mut share) = (shown.to_string(), count::percent(lower));
+    let mut number = shown.to_string();
+    let mut percent = count::percent(lower);
+    // Of benchmarks that are not excluded, any may be faster.
+    let most = benchmarks - excluded;
     if most > *shown {
         number.push_str(&format!(" to {most}"));
-        share.push_str(&format!(" to {}", count::percent(upper)));
+        percent.push_str(&format!(" to {}", count::percent(upper)));
     }
     let all = count::counted(*benchmarks as u64, "benchmark");
     let level = count::percent(answer.confidence.get());
     format!(
-        "{candidate} is {faster} than {baseline} on {number} of {all} ({share}), at confidence level {level}; measured so: {observed}."
+        "{candidate} is {faster} than {baseline} on {number} of {all} ({percent}), at confidence level {level}; measured so: {observed}."
     )
 }
 
@@ -230,55 +277,20 @@ fn notes(answer: &Answer) -> Vec<String> {
     notes
 }
 
-/// What the sentence of a candidate, "NAME: VERDICT, …", means.
-fn tone(sentence: &str) -> Tone {
-    let said = sentence.rsplit_once(": ").map_or(sentence, |(_, said)| said);
-    if said.starts_with("faster") {
-        Tone::Better
-    } else if said.starts_with("slower") {
-        Tone::Worse
-    } else {
-        Tone::Plain
-    }
-}
-
-fn table(sheet: &Sheet) -> Table {
-    let shown = |label: &Label| {
-        let align = if label.is_number() { Align::Right } else { Align::Left };
-        Column::new(label.heading(), align, 0)
-    };
-    let fields = |row: Vec<String>| {
-        let field = |text: String| {
-            let tone = match text.as_str() {
-                "faster" | "better" => Tone::Better,
-                "slower" | "worse" => Tone::Worse,
-                _ => Tone::Plain,
-            };
-            Field { tone, ..Field::from(text) }
-        };
-        TableRow::from(row.into_iter().map(field).collect::<Vec<_>>())
-    };
-    Table {
-        columns: sheet.columns().iter().map(shown).collect(),
-        rows: sheet.shown_rows().map(fields).collect(),
-        ..Table::default()
-    }
-}
-
 fn reason(reason: Option<&Reason>) -> SheetCell {
     reason.map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str()))
 }
 
 fn lower(interval: &IntervalAnswer) -> SheetCell {
     match interval {
-        IntervalAnswer::Bounded { lower, .. } => SheetCell::of(*lower),
+        IntervalAnswer::Bounded { lower, .. } => SheetCell::optional(*lower),
         IntervalAnswer::Missing { .. } => SheetCell::Absent,
     }
 }
 
 fn upper(interval: &IntervalAnswer) -> SheetCell {
     match interval {
-        IntervalAnswer::Bounded { upper, .. } => SheetCell::of(*upper),
+        IntervalAnswer::Bounded { upper, .. } => SheetCell::optional(*upper),
         IntervalAnswer::Missing { .. } => SheetCell::Absent,
     }
 }
@@ -291,7 +303,7 @@ fn achieved(interval: &IntervalAnswer) -> SheetCell {
     }
 }
 
-/// The full name of what made it.
+/// The full name of the method that made an interval.
 fn method(interval: &IntervalAnswer) -> SheetCell {
     match interval {
         IntervalAnswer::Bounded { method, .. } => SheetCell::text(method),
@@ -299,11 +311,12 @@ fn method(interval: &IntervalAnswer) -> SheetCell {
     }
 }
 
+/// The ends of an interval, the level that it achieves, and its method.
+fn interval_cells(interval: &IntervalAnswer) -> [SheetCell; 4] {
+    [lower(interval), upper(interval), achieved(interval), method(interval)]
+}
+
 /// The codes of warnings, each once.
 fn codes<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> SheetCell {
     SheetCell::codes(warnings.into_iter().map(|warning| warning.code.as_str()))
-}
-
-fn verdict(verdict: Verdict) -> SheetCell {
-    SheetCell::text(verdict.words())
 }

@@ -1,11 +1,10 @@
 //! The report as one structure: sections of paragraphs, tables and figures. It knows no page and no form; what a narrow page
 //! leaves out, shortens or cannot draw is the renderers' affair, and what they need for it stands here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use speedup_analysis::conclusion::{EndpointVerdict, Verdict};
+use speedup_core::value::foreign::one_line;
 
 use crate::figure::Figure;
-use speedup_analysis::conclusion::Verdict;
-pub(crate) use speedup_core::value::foreign::one_line as clean;
 
 /// A report that people read, in the order in which they read it.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,12 +179,12 @@ pub struct LegendEntry {
 impl Document {
     /// Without sections.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: clean(&title.into()), sections: Vec::new(), repeats_verdict: false }
+        Self { title: one_line(&title.into()), sections: Vec::new(), repeats_verdict: false }
     }
 
     /// Begins a section.
     pub fn section(&mut self, kind: Kind, heading: impl Into<String>) {
-        self.sections.push(Section { kind, heading: clean(&heading.into()), blocks: Vec::new() });
+        self.sections.push(Section { kind, heading: one_line(&heading.into()), blocks: Vec::new() });
     }
 
     /// Adds sentences to the last section.
@@ -227,24 +226,24 @@ impl Document {
 }
 
 impl Element {
-    /// Takes what others wrote for what it is, text: see [`clean`]. Figures are clean when they are made.
+    /// Takes what others wrote for what it is, text: see [`one_line`]. Figures are clean when they are made.
     fn clean(&mut self) {
         match self {
             Self::Paragraph { text, .. }
             | Self::Verdict { text, .. }
             | Self::Item(text)
             | Self::Command(text) => {
-                *text = clean(text);
+                *text = one_line(text);
             }
             Self::Table(table) => {
                 for row in &mut table.rows {
-                    row.fields.iter_mut().for_each(|field| field.text = clean(&field.text));
-                    row.note = row.note.as_deref().map(clean);
+                    row.fields.iter_mut().for_each(|field| field.text = one_line(&field.text));
+                    row.note = row.note.as_deref().map(one_line);
                 }
                 for column in &mut table.columns {
-                    (column.heading, column.short) = (clean(&column.heading), clean(&column.short));
+                    (column.heading, column.short) = (one_line(&column.heading), one_line(&column.short));
                 }
-                table.legend.iter_mut().for_each(|part| part.text = clean(&part.text));
+                table.legend.iter_mut().for_each(|part| part.text = one_line(&part.text));
             }
             Self::Figure(_) => {}
         }
@@ -297,6 +296,18 @@ impl From<Verdict> for Tone {
     }
 }
 
+impl From<EndpointVerdict> for Tone {
+    fn from(verdict: EndpointVerdict) -> Self {
+        match verdict {
+            EndpointVerdict::Better => Self::Better,
+            EndpointVerdict::Worse => Self::Worse,
+            EndpointVerdict::Same | EndpointVerdict::Undecided | EndpointVerdict::NotEnoughData => {
+                Self::Plain
+            }
+        }
+    }
+}
+
 impl From<String> for Field {
     fn from(text: String) -> Self {
         Self { text, tone: Tone::Plain, most: Most::Whole }
@@ -340,84 +351,11 @@ impl Column {
     }
 }
 
-/// A name, shortened in its middle when it is longer than `most`: names of a family often end in what tells them apart.
-pub fn shortened(name: &str, most: usize) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= most {
-        return name.to_owned();
-    }
-    let (front, back) = (most / 2, most - most / 2 - 1);
-    let part = |letters: &[char]| letters.iter().collect::<String>();
-    format!("{}…{}", part(&letters[..front]), part(&letters[letters.len() - back..]))
-}
-
-/// Names as labels of at most `most` characters, in their order. Unlike names have unlike labels: what is elided is what names
-/// have in common, and where that does not make room, names stay whole.
-pub(crate) fn labels(names: &[&str], most: usize) -> Vec<String> {
-    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for name in names {
-        alike.entry(shortened(name, most)).or_default().insert(name);
-    }
-    let mut labels: BTreeMap<&str, String> = BTreeMap::new();
-    for (label, group) in alike {
-        match group.len() {
-            1 => labels.extend(group.into_iter().map(|name| (name, label.clone()))),
-            _ => labels.extend(told_apart(&group, most)),
-        }
-    }
-    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
-    labels.values().for_each(|label| *named.entry(label).or_default() += 1);
-    let label = |name: &&str| match &labels[name] {
-        label if named[label.as_str()] == 1 => label.clone(),
-        _ => (*name).to_owned(),
-    };
-    names.iter().map(label).collect()
-}
-
-/// Labels of names that would be shortened alike: what they do not share, and as much before it as there is room for.
-fn told_apart<'a>(names: &BTreeSet<&'a str>, most: usize) -> Vec<(&'a str, String)> {
-    let letters: Vec<Vec<char>> = names.iter().map(|name| name.chars().collect()).collect();
-    let shared = |other: &Vec<char>, turned: bool| {
-        let is_same = |(one, other): &(&char, &char)| one == other;
-        match turned {
-            false => letters[0].iter().zip(other).take_while(is_same).count(),
-            true => letters[0].iter().rev().zip(other.iter().rev()).take_while(is_same).count(),
-        }
-    };
-    let least = |turned| letters[1..].iter().map(|other| shared(other, turned)).min().unwrap_or(0);
-    let (front, back) = (least(false), least(true));
-    let part = |letters: &[char]| letters.iter().collect::<String>();
-    let label = |letters: &Vec<char>| {
-        // Of names that repeat themselves, front and back may overlap.
-        let back = back.min(letters.len() - front);
-        let own = &letters[front..letters.len() - back];
-        // Elided before and after.
-        let before = most.saturating_sub(own.len() + 2).min(front);
-        let sign = |is_elided: bool| if is_elided { "…" } else { "" };
-        format!("{}{}{}{}", part(&letters[..before]), sign(before < front), part(own), sign(back > 0))
-    };
-    names.iter().copied().zip(letters.iter().map(label)).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeSet;
 
-    #[test]
-    fn what_is_elided_is_what_names_share() {
-        assert_eq!(labels(&["short", "also-short"], 16), ["short", "also-short"]);
-        let long = ["compress-large-archive-1-with-fast", "compress-large-archive-2-with-fast"];
-        assert_eq!(labels(&long, 14), ["compress-la…1…", "compress-la…2…"]);
-        assert_eq!(
-            labels(&["sort --key=1 words.txt", "sort --key=1 words.txt"], 12),
-            ["sort -…s.txt"; 2],
-            "one name"
-        );
-        assert_eq!(labels(&["sort-words-x.txt", "LC_ALL-C-sort-words-x.txt"], 12)[0], "sort-w…x.txt");
-        let whole = ["aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaab"];
-        let told = labels(&whole, 8);
-        assert_ne!(told[0], told[1], "whatever they are: {told:?}");
-    }
+    use super::*;
 
     #[test]
     fn every_kind_has_a_word_of_its_own() {

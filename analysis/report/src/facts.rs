@@ -1,10 +1,11 @@
 //! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
 
-use speedup_analysis::count;
+use speedup_analysis::{conclusion::EndpointVerdict, conclusion::Verdict, count};
 use speedup_core::value::foreign;
 use speedup_statistics::inference::LEAST_TOLD;
 
-use crate::markdown::escaped;
+use crate::document::{Align, Column, Field, Table, TableRow, Tone};
+use crate::markdown;
 
 /// What stands above a column of the table, and how it is aligned.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,8 @@ pub struct Heading {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SheetCell {
     Words(String),
+    /// The words of a verdict, with what they mean.
+    Verdict(&'static str, Tone),
     /// A number: all its digits in CSV, four in the table.
     Number(f64),
     Count(u64),
@@ -102,7 +105,7 @@ impl SheetCell {
     }
 
     /// A number that may be absent.
-    pub fn of(number: Option<f64>) -> Self {
+    pub fn optional(number: Option<f64>) -> Self {
         number.map_or(Self::Absent, Self::Number)
     }
 
@@ -132,6 +135,7 @@ impl SheetCell {
     fn in_table(&self) -> String {
         match self {
             Self::Words(text) | Self::Shown(_, text) => text.clone(),
+            Self::Verdict(words, _) => (*words).to_owned(),
             Self::Number(number) => significant(*number, 4),
             Self::Count(count) => count::grouped(*count),
             Self::List(numbers, digits) => {
@@ -144,6 +148,7 @@ impl SheetCell {
     fn in_csv(&self) -> String {
         match self {
             Self::Words(text) => text.clone(),
+            Self::Verdict(words, _) => (*words).to_owned(),
             // The shortest text that is this double; very large and small ones with an exponent.
             Self::Number(number) | Self::Shown(number, _) => exact(*number),
             Self::Count(count) => count.to_string(),
@@ -183,18 +188,26 @@ pub fn exact(number: f64) -> String {
     if exponential.len() + 4 < plain.len() { exponential } else { plain }
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
-    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+impl From<Verdict> for SheetCell {
+    fn from(verdict: Verdict) -> Self {
+        Self::Verdict(verdict.words(), verdict.into())
+    }
+}
+
+impl From<EndpointVerdict> for SheetCell {
+    fn from(verdict: EndpointVerdict) -> Self {
+        Self::Verdict(verdict.words(), verdict.into())
+    }
 }
 
 impl Sheet {
-    /// A row for each of `all`, column by column.
-    pub fn of<T>(all: &[T], columns: &[SheetColumn<T>]) -> Self {
-        let row = |one| columns.iter().map(|(_, cell)| cell(one)).collect();
-        Self {
-            headings: columns.iter().map(|(heading, _)| *heading).collect(),
-            rows: all.iter().map(row).collect(),
+    /// A row for each of `things`, column by column.
+    pub fn from_columns<T>(things: &[T], columns: &[SheetColumn<T>]) -> Self {
+        let mut rows = Vec::with_capacity(things.len());
+        for thing in things {
+            rows.push(columns.iter().map(|(_, cell)| cell(thing)).collect());
         }
+        Self { headings: columns.iter().map(|(heading, _)| *heading).collect(), rows }
     }
 
     /// The columns that people see.
@@ -210,13 +223,24 @@ impl Sheet {
         })
     }
 
-    /// For forges and wikis.
+    /// The columns that people see, as a table of a document.
+    pub(crate) fn table(&self) -> Table {
+        let mut table = Table::default();
+        for label in self.columns() {
+            let align = if label.is_number() { Align::Right } else { Align::Left };
+            table.columns.push(Column::new(label.heading(), align, 0));
+        }
+        for row in &self.rows {
+            let shown = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
+            let fields: Vec<Field> = shown.map(|(cell, _)| Field::from(cell)).collect();
+            table.rows.push(TableRow::from(fields));
+        }
+        table
+    }
+
+    /// The same for forges and wikis.
     pub fn markdown(&self) -> String {
-        let columns = self.columns();
-        let head = line(columns.iter().map(|column| escaped(column.heading())));
-        let rule = columns.iter().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned());
-        let rows = self.shown_rows().map(|row| line(row.iter().map(|text| escaped(text))));
-        [head, line(rule)].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+        markdown::table(&self.table()).trim_end().to_owned()
     }
 
     /// For programs (RFC 4180).
@@ -228,6 +252,13 @@ impl Sheet {
             let _ = writer.write_record(row.iter().map(SheetCell::in_csv));
         }
         written(writer)
+    }
+}
+
+impl From<&SheetCell> for Field {
+    fn from(cell: &SheetCell) -> Self {
+        let tone = if let SheetCell::Verdict(_, tone) = cell { *tone } else { Tone::Plain };
+        Self { tone, ..cell.in_table().into() }
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod axis;
 pub(crate) mod forest;
 mod history;
+pub(crate) mod layout;
 pub(crate) mod panel;
 mod proportion;
 mod scaling;

@@ -2,8 +2,7 @@
 //! run and of its pull request.
 
 use speedup_analysis::gate::Conclusion;
-
-use crate::document::clean;
+use speedup_core::value::foreign::one_line;
 
 /// Annotations of a kind that a step may have: its runner drops those beyond.
 pub const MOST_ANNOTATIONS: usize = 10;
@@ -40,5 +39,5 @@ pub fn annotation(level: AnnotationLevel, title: &str, message: &str) -> String 
 
 /// The escapes of a message; in a property, colons and commas have theirs, too.
 fn escaped(text: &str) -> String {
-    clean(text).replace('%', "%25")
+    one_line(text).replace('%', "%25")
 }

@@ -5,10 +5,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use speedup_core::value::foreign::without_commands;
 
 use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, TableRow, Tone};
+pub use crate::figure::svg::STYLE;
 use crate::figure::{Figure, Forest, ForestRow, History, Mark, Panels, ScalingFigure, svg};
 
-/// The style of a report; all its rules are within the class `speedup-report`.
-pub const STYLE: &str = include_str!("style.css");
 /// Nothing is loaded and nothing executed, whatever stands in the report.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /// Benchmarks up to which their drawings are seen at once; those of more are opened one by one.

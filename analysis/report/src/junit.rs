@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 use speedup_analysis::{gate::Conclusion, gate::Ruling, study::Report};
-use speedup_core::value::foreign::without_commands;
-
-use crate::document::clean;
+use speedup_core::value::foreign::{one_line, without_commands};
 
 /// By what a test fails.
 #[derive(Clone, Copy, Debug)]
@@ -132,5 +130,5 @@ fn test(subject: &JunitSubject, conclusion: &Conclusion, rules: JunitRules) -> M
 
 /// Text in which XML has a place for every character.
 fn xml_text(text: &str) -> String {
-    clean(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+    one_line(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

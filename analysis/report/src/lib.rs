@@ -3,6 +3,7 @@
 //!
 //! In reading order:
 //! * [`document`]: sections of paragraphs, tables and figures;
+//! * [`names`]: names where there is little room for them;
 //! * `section`: what each section says, from the data of the report;
 //! * [`figure`]: what is drawn;
 //! * [`track`]: what a track says;
@@ -26,6 +27,7 @@ pub mod html;
 pub mod junit;
 pub mod latex;
 pub mod markdown;
+pub mod names;
 pub mod openmetrics;
 pub mod paper;
 mod section;

@@ -61,7 +61,7 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
             }
             Element::Item(words) => *text += &format!("- {}\n", escaped(words)),
             Element::Command(line) => *text += &code(line),
-            Element::Table(of) => table(text, of),
+            Element::Table(of) => *text += &table(of),
             Element::Figure(_) if drawings.stem.is_none() => {
                 text.pop();
             }
@@ -123,27 +123,36 @@ fn address(name: &str) -> String {
     address
 }
 
-fn table(text: &mut String, table: &Table) {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    *text += &line(table.columns.iter().map(|column| escaped(&column.heading)).collect());
-    let rule = |align: Align| if align == Align::Right { "---:" } else { "---" }.to_owned();
-    *text += &line(table.columns.iter().map(|column| rule(column.align)).collect());
+/// A table with the notes on its rows as a list under it, and its legend.
+pub(crate) fn table(table: &Table) -> String {
+    let mut text = table_line(table.columns.iter().map(|column| escaped(&column.heading)));
+    text += &table_line(table.columns.iter().map(|column| match column.align {
+        Align::Left => "---".to_owned(),
+        Align::Right => "---:".to_owned(),
+    }));
     for row in &table.rows {
-        *text += &line(row.fields.iter().map(|field| escaped(&field.text)).collect());
+        text += &table_line(row.fields.iter().map(|field| escaped(&field.text)));
     }
-    let notes = table.rows.iter().filter_map(|row| {
-        let note = row.note.as_ref().filter(|note| !note.is_empty())?;
-        let about: Vec<&str> = row.fields.iter().take(3).map(|field| field.text.as_str()).collect();
-        Some(format!("- {}: {}\n", escaped(&about.join(", ")), escaped(note)))
-    });
-    let notes: String = notes.collect();
+    let mut notes = String::new();
+    for row in &table.rows {
+        if let Some(note) = row.note.as_ref().filter(|note| !note.is_empty()) {
+            // The first fields say which row it is: Markdown has no place for a note under one.
+            let about: Vec<&str> = row.fields.iter().take(3).map(|field| field.text.as_str()).collect();
+            notes += &format!("- {}: {}\n", escaped(&about.join(", ")), escaped(note));
+        }
+    }
     if !notes.is_empty() {
-        *text += &format!("\n{notes}");
+        text += &format!("\n{notes}");
     }
     let legend: Vec<&str> = table.legend.iter().map(|part| part.text.as_str()).collect();
     if !legend.is_empty() {
-        *text += &format!("\n{}\n", opened(&escaped(&legend.join(" "))));
+        text += &format!("\n{}\n", opened(&escaped(&legend.join(" "))));
     }
+    text
+}
+
+fn table_line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
 /// Text that means nothing but itself (CommonMark 0.31, §2.4; GFM tables and mathematics).

@@ -10,9 +10,7 @@ use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::study::{
     ComparisonReport, IntervalReport, Report, SampleReport, ScalingRow, ScalingValue, State,
 };
-use speedup_core::value::foreign::without_commands;
-
-use crate::document::clean;
+use speedup_core::value::foreign::{one_line, without_commands};
 
 /// What every name begins with.
 const PREFIX: &str = "speedup";
@@ -88,7 +86,7 @@ impl Family {
 
 /// The escapes of a label's value.
 fn escaped(text: &str) -> String {
-    clean(text).replace('\\', "\\\\").replace('"', "\\\"")
+    one_line(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 fn info(report: &Report) -> Vec<Family> {

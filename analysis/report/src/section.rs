@@ -19,8 +19,8 @@ use speedup_analysis::study::Report;
 
 use crate::{document::Document, figure::forest::by_effect};
 
-pub(crate) use self::endpoints::sentence as of_endpoint;
-pub(crate) use self::{controls::sheet as of_controls, opening::share_in_words};
+pub(crate) use self::endpoints::sentence as endpoint_sentence;
+pub(crate) use self::{controls::sheet as control_sheet, opening::share_in_words};
 
 impl Document {
     /// All of a report.

@@ -280,10 +280,10 @@ pub fn sheet(report: &TrackReport) -> Sheet {
                 SheetCell::text(commit.map_or("", |commit| commit.subject.as_str())),
                 commit.and_then(TrackCommit::moment).map_or(SheetCell::Absent, SheetCell::text),
                 SheetCell::Count(point.blocks),
-                SheetCell::of(point.ratio.map(|ratio| ratio.ratio)),
-                SheetCell::of(ends.map(|[lower, _]| lower)),
-                SheetCell::of(ends.map(|[_, upper]| upper)),
-                SheetCell::of(point.control),
+                SheetCell::optional(point.ratio.map(|ratio| ratio.ratio)),
+                SheetCell::optional(ends.map(|[lower, _]| lower)),
+                SheetCell::optional(ends.map(|[_, upper]| upper)),
+                SheetCell::optional(point.control),
             ]
         })
     });

@@ -7,7 +7,6 @@ use clap::Args;
 use comfy_table::Table;
 use speedup_analysis::{count::counted, inquiry::Suite, study::ScalingReport, study::ScalingSample};
 use speedup_core::{experiment::gang::ScalingLaw, value::causes::with_causes, value::hint::Hinted as _};
-use speedup_report::answer::Subject;
 use speedup_report::terminal::{self, Terminal, USUAL_WIDTH};
 use speedup_report::{Document, html, markdown};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -92,8 +91,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let report = ScalingReport::of(&versions.metric, law, &measured, arguments.confidence)
         .ok_or_else(|| Failure::refused(ScalingError::TooFewPoints { points: hosts.len() }))?;
     let unit = versions.unit.to_string();
-    let subject = Subject { metric: &versions.metric, unit: &unit, per: "", is_direction_assumed: false };
-    let document = || Document::of_scaling(&report, arguments.confidence.get(), subject);
+    let document = || Document::of_scaling(&report, arguments.confidence.get(), &versions.metric, &unit);
     match arguments.format {
         ScalingForm::Json => print_json(console, &report)?,
         ScalingForm::Md => print(console, &markdown::text(&document()))?,

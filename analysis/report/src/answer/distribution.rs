@@ -1,11 +1,11 @@
 //! Quantiles, probabilities and clusters: one row each.
 
-use speedup_analysis::inquiry::{DistributionFinding, IntervalAnswer};
+use speedup_analysis::{conclusion::Reason, inquiry::DistributionFinding, inquiry::IntervalAnswer};
 
-use super::{Told, achieved, codes, lower, method, reason, upper};
+use super::{Render, codes, interval_cells, reason};
 use crate::facts::{Sheet, SheetCell, hidden, number, significant, words};
 
-impl Told for Vec<DistributionFinding> {
+impl Render for Vec<DistributionFinding> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
         let headings = vec![
             words("finding", "finding"),
@@ -26,62 +26,69 @@ impl Told for Vec<DistributionFinding> {
 }
 
 fn rows(one: &DistributionFinding) -> Vec<Vec<SheetCell>> {
-    let why = || reason(one.reason.as_ref());
-    let row = |finding: &str,
-               at: SheetCell,
-               observed: SheetCell,
-               interval: [SheetCell; 4],
-               modelled: SheetCell,
-               reason: SheetCell| {
-        let about = [
-            SheetCell::text(finding),
-            SheetCell::text(&one.version),
-            SheetCell::text(&one.benchmark),
-            at,
-            observed,
-        ];
-        about.into_iter().chain(interval).chain([modelled, reason, codes(&one.caveats)]).collect::<Vec<_>>()
-    };
-    let of = |interval| [lower(interval), upper(interval), achieved(interval), method(interval)];
-    let exactly = |number: f64| SheetCell::Shown(number, number.to_string());
     let mut rows = Vec::new();
     for quantile in &one.quantiles {
         let interval = &quantile.interval;
-        let observed = with_ends(quantile.observed, interval);
-        let reason = interval.reason().map_or_else(why, |missing| reason(Some(missing)));
-        rows.push(row(
-            "quantile",
-            exactly(quantile.probability),
-            observed,
-            of(interval),
-            SheetCell::of(quantile.modelled),
-            reason,
-        ));
+        rows.push(DistributionRow {
+            finding: "quantile",
+            at: exactly(quantile.probability),
+            observed: with_ends(quantile.observed, interval),
+            interval: interval_cells(interval),
+            modelled: SheetCell::optional(quantile.modelled),
+            reason: interval.reason().or(one.reason.as_ref()),
+        });
     }
     for at_most in &one.at_most {
-        let observed = with_ends(at_most.observed, &at_most.interval);
-        let interval = of(&at_most.interval);
-        rows.push(row(
-            "at most",
-            exactly(at_most.bound),
-            observed,
-            interval,
-            SheetCell::of(at_most.modelled),
-            why(),
-        ));
+        rows.push(DistributionRow {
+            finding: "at most",
+            at: exactly(at_most.bound),
+            observed: with_ends(at_most.observed, &at_most.interval),
+            interval: interval_cells(&at_most.interval),
+            modelled: SheetCell::optional(at_most.modelled),
+            reason: one.reason.as_ref(),
+        });
     }
-    for (at, cluster) in one.clusters.iter().flatten().enumerate() {
-        let none = [const { SheetCell::Absent }; 4];
-        rows.push(row(
-            "cluster",
-            SheetCell::Count(at as u64 + 1),
-            SheetCell::Absent,
-            none,
-            SheetCell::Count(*cluster as u64),
-            why(),
-        ));
+    for (number, cluster) in (1..).zip(one.clusters.iter().flatten()) {
+        rows.push(DistributionRow {
+            finding: "cluster",
+            at: SheetCell::Count(number),
+            observed: SheetCell::Absent,
+            interval: [const { SheetCell::Absent }; 4],
+            modelled: SheetCell::Count(*cluster as u64),
+            reason: one.reason.as_ref(),
+        });
     }
-    rows
+    rows.into_iter().map(|row| row.into_cells(one)).collect()
+}
+
+/// What differs from row to row of a sample.
+struct DistributionRow<'a> {
+    finding: &'static str,
+    at: SheetCell,
+    observed: SheetCell,
+    interval: [SheetCell; 4],
+    modelled: SheetCell,
+    reason: Option<&'a Reason>,
+}
+
+impl DistributionRow<'_> {
+    fn into_cells(self, one: &DistributionFinding) -> Vec<SheetCell> {
+        let mut cells = vec![
+            SheetCell::text(self.finding),
+            SheetCell::text(&one.version),
+            SheetCell::text(&one.benchmark),
+            self.at,
+            self.observed,
+        ];
+        cells.extend(self.interval);
+        cells.extend([self.modelled, reason(self.reason), codes(&one.caveats)]);
+        cells
+    }
+}
+
+/// A number that was asked for, with the digits of the question.
+fn exactly(number: f64) -> SheetCell {
+    SheetCell::Shown(number, number.to_string())
 }
 
 /// A number with its interval, whose ends may be open.

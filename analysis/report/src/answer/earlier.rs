@@ -2,18 +2,19 @@
 
 use speedup_analysis::{count::counted, inquiry::EarlierFinding, inquiry::EarlierSuite, inquiry::Preference};
 
-use super::{Told, achieved, codes, lower, method, reason, verdict};
+use super::{Render, VerdictLine, achieved, codes, lower, method, reason};
+use crate::document::Tone;
 use crate::facts::{Sheet, SheetCell, hidden, level, number, words};
 
-impl Told for Vec<EarlierSuite> {
+impl Render for Vec<EarlierSuite> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
-        Sheet::of::<(&EarlierSuite, &EarlierFinding)>(
+        Sheet::from_columns::<(&EarlierSuite, &EarlierFinding)>(
             &self
                 .iter()
                 .flat_map(|suite| suite.benchmarks.iter().map(move |one| (suite, one)))
                 .collect::<Vec<_>>(),
             &[
-                (words("verdict", "verdict"), |(_, one)| verdict(one.verdict)),
+                (words("verdict", "verdict"), |(_, one)| one.verdict.into()),
                 (words("candidate", "candidate"), |(suite, _)| SheetCell::text(&suite.candidate)),
                 (words("benchmark", "benchmark"), |(_, one)| SheetCell::text(&one.benchmark)),
                 (number("median_speedup", "by the median"), |(_, one)| {
@@ -34,14 +35,17 @@ impl Told for Vec<EarlierSuite> {
         )
     }
 
-    fn sentences(&self, _better: Preference) -> Vec<String> {
-        let of_suite = |suite: &EarlierSuite| {
-            let sure = suite
-                .confidence
-                .map_or_else(String::new, |share| format!(", all of them at a level of {}", level(share)));
-            let all = counted(suite.benchmarks.len() as u64, "benchmark");
-            format!("{}: faster on {} of {all}{sure}.", suite.candidate, suite.accelerated)
-        };
-        self.iter().map(of_suite).collect()
+    fn verdict(&self, _better: Preference) -> Vec<VerdictLine> {
+        self.iter().map(verdict_line).collect()
     }
+}
+
+fn verdict_line(suite: &EarlierSuite) -> VerdictLine {
+    let all = counted(suite.benchmarks.len() as u64, "benchmark");
+    let mut text = format!("{}: faster on {} of {all}", suite.candidate, suite.accelerated);
+    if let Some(confidence) = suite.confidence {
+        text += &format!(", all of them at a level of {}", level(confidence));
+    }
+    let tone = if suite.accelerated > 0 { Tone::Better } else { Tone::Plain };
+    VerdictLine::toned(text + ".", tone)
 }

@@ -3,10 +3,11 @@
 use speedup_analysis::inquiry::EffectFinding;
 use speedup_statistics::inference::ThresholdDecision;
 
-use super::{Told, achieved, codes, lower, method, reason, upper};
+use super::{Render, codes, interval_cells, lower, reason, upper};
+use crate::document::Tone;
 use crate::facts::{Sheet, SheetCell, hidden, number, words};
 
-impl Told for Vec<EffectFinding> {
+impl Render for Vec<EffectFinding> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
         let drawn = self.iter().any(|one| one.bootstrap.is_some());
         let mut headings = vec![
@@ -35,49 +36,45 @@ impl Told for Vec<EffectFinding> {
             ]);
         }
         headings.extend([words("reason", "reason"), hidden("caveats")]);
-        let row = |one: &EffectFinding| {
-            let mut row = vec![
-                SheetCell::text(decision(one.decision)),
-                SheetCell::text(&one.candidate),
-                SheetCell::text(&one.benchmark),
-                SheetCell::speedup(Some(one.speedup), one.interval.ends()),
-                lower(&one.interval),
-                upper(&one.interval),
-                achieved(&one.interval),
-                method(&one.interval),
-                SheetCell::speedup(Some(one.time_ratio), one.time_ratio_interval.ends()),
-                lower(&one.time_ratio_interval),
-                upper(&one.time_ratio_interval),
-            ];
-            for levels in [&one.baseline_levels, &one.candidate_levels] {
-                row.push(SheetCell::List(levels.levels.iter().map(|level| level.unbiased).collect(), 3));
-            }
-            if drawn {
-                row.extend(match &one.bootstrap {
-                    Some(bootstrap) => [
-                        SheetCell::text(decision(bootstrap.decision)),
-                        SheetCell::speedup(bootstrap.speedup, bootstrap.interval.ends()),
-                        lower(&bootstrap.interval),
-                        upper(&bootstrap.interval),
-                        achieved(&bootstrap.interval),
-                        method(&bootstrap.interval),
-                    ],
-                    None => [const { SheetCell::Absent }; 6],
-                });
-            }
-            row.extend([reason(one.reason.as_ref()), codes(&one.caveats())]);
-            row
-        };
-        Sheet { headings, rows: self.iter().map(row).collect() }
+        Sheet { headings, rows: self.iter().map(|one| row(one, drawn)).collect() }
     }
 }
 
-/// A decision in words.
-fn decision(decision: ThresholdDecision) -> &'static str {
+/// A benchmark; `drawn` says whether the rows have the columns of the bootstrap.
+fn row(one: &EffectFinding, drawn: bool) -> Vec<SheetCell> {
+    let mut row = vec![
+        decision(one.decision),
+        SheetCell::text(&one.candidate),
+        SheetCell::text(&one.benchmark),
+        SheetCell::speedup(Some(one.speedup), one.interval.ends()),
+    ];
+    row.extend(interval_cells(&one.interval));
+    row.extend([
+        SheetCell::speedup(Some(one.time_ratio), one.time_ratio_interval.ends()),
+        lower(&one.time_ratio_interval),
+        upper(&one.time_ratio_interval),
+    ]);
+    for levels in [&one.baseline_levels, &one.candidate_levels] {
+        row.push(SheetCell::List(levels.levels.iter().map(|level| level.unbiased).collect(), 3));
+    }
+    match &one.bootstrap {
+        Some(bootstrap) => {
+            row.push(decision(bootstrap.decision));
+            row.push(SheetCell::speedup(bootstrap.speedup, bootstrap.interval.ends()));
+            row.extend(interval_cells(&bootstrap.interval));
+        }
+        None if drawn => row.extend([const { SheetCell::Absent }; 6]),
+        None => {}
+    }
+    row.extend([reason(one.reason.as_ref()), codes(&one.caveats())]);
+    row
+}
+
+fn decision(decision: ThresholdDecision) -> SheetCell {
     match decision {
-        ThresholdDecision::Faster => "faster",
-        ThresholdDecision::Slower => "slower",
-        ThresholdDecision::WithinThreshold => "within the threshold",
-        ThresholdDecision::NotEnoughData => "not enough data",
+        ThresholdDecision::Faster => SheetCell::Verdict("faster", Tone::Better),
+        ThresholdDecision::Slower => SheetCell::Verdict("slower", Tone::Worse),
+        ThresholdDecision::WithinThreshold => SheetCell::text("within the threshold"),
+        ThresholdDecision::NotEnoughData => SheetCell::text("not enough data"),
     }
 }

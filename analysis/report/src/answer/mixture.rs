@@ -3,10 +3,10 @@
 use speedup_analysis::inquiry::{MixtureFinding, MixtureFindings};
 use speedup_statistics::{mixture::Component, mixture::variability::ProbabilityShortest};
 
-use super::{Told, codes, reason};
+use super::{Render, codes, reason};
 use crate::facts::{Heading, Sheet, SheetCell, hidden, number, words};
 
-impl Told for MixtureFindings {
+impl Render for MixtureFindings {
     fn sheet(&self, versions: &[String]) -> Sheet {
         let mut headings = vec![
             words("verdict", "fit"),
@@ -27,46 +27,53 @@ impl Told for MixtureFindings {
             hidden("caveats"),
         ];
         headings.extend(METRICS.map(hidden));
-        let row = |one: &MixtureFinding| {
-            let fit = match (one.components_count, one.fits()) {
-                (None, _) => "no mixture",
-                (Some(_), None) => "not tested",
-                (Some(_), Some(true)) => "not rejected",
-                (Some(_), Some(false)) => "rejected",
-            };
-            let list = |value: fn(&Component) -> f64| {
-                SheetCell::List(one.components.iter().map(|component| Some(value(component))).collect(), 4)
-            };
-            let count = |count: Option<usize>| {
-                count.map_or(SheetCell::Absent, |count| SheetCell::Count(count as u64))
-            };
-            let caveats = codes(&one.caveats);
-            let row = vec![
-                SheetCell::text(fit),
-                SheetCell::text(&one.version),
-                SheetCell::text(&one.benchmark),
-                count(one.components_count),
-                one.model.map_or(SheetCell::Absent, |letter| SheetCell::text(letter.to_string())),
-                SheetCell::of(one.bic),
-                count(one.variability_level),
-                list(|c| c.weight),
-                list(|c| c.mean),
-                list(|c| c.sd),
-                fit_p_value(one),
-                SheetCell::of(one.fit_distance),
-                SheetCell::of(one.fit_critical_distance),
-                count(one.fit_resamples),
-                reason(one.reason.as_ref().or(one.fit_reason.as_ref())),
-                caveats,
-            ];
-            row.into_iter().chain(metric_cells(self, versions, one)).collect()
-        };
-        Sheet { headings, rows: self.samples.iter().map(row).collect() }
+        let rows = self.samples.iter().map(|one| {
+            let mut row = sample_cells(one);
+            row.extend(metric_cells(self, versions, one));
+            row
+        });
+        Sheet { headings, rows: rows.collect() }
     }
 
-    fn beside(&self, versions: &[String]) -> Option<(&'static str, Sheet)> {
+    fn second_sheet(&self, versions: &[String]) -> Option<(&'static str, Sheet)> {
         Some(("Metrics of variability", metrics(self, versions)))
     }
+}
+
+/// A sample's mixture and the test of its fit.
+fn sample_cells(one: &MixtureFinding) -> Vec<SheetCell> {
+    let fit = match (one.components_count, one.fits()) {
+        (None, _) => "no mixture",
+        (Some(_), None) => "not tested",
+        (Some(_), Some(true)) => "not rejected",
+        (Some(_), Some(false)) => "rejected",
+    };
+    vec![
+        SheetCell::text(fit),
+        SheetCell::text(&one.version),
+        SheetCell::text(&one.benchmark),
+        count(one.components_count),
+        one.model.map_or(SheetCell::Absent, |letter| SheetCell::text(letter.to_string())),
+        SheetCell::optional(one.bic),
+        count(one.variability_level),
+        component_values(one, |component| component.weight),
+        component_values(one, |component| component.mean),
+        component_values(one, |component| component.sd),
+        fit_p_value(one),
+        SheetCell::optional(one.fit_distance),
+        SheetCell::optional(one.fit_critical_distance),
+        count(one.fit_resamples),
+        reason(one.reason.as_ref().or(one.fit_reason.as_ref())),
+        codes(&one.caveats),
+    ]
+}
+
+fn count(count: Option<usize>) -> SheetCell {
+    count.map_or(SheetCell::Absent, |count| SheetCell::Count(count as u64))
+}
+
+fn component_values(one: &MixtureFinding, value: fn(&Component) -> f64) -> SheetCell {
+    SheetCell::List(one.components.iter().map(|component| Some(value(component))).collect(), 4)
 }
 
 /// The columns of I₁ and I₂, which the baseline has not, and of I₃.
@@ -83,29 +90,35 @@ const METRICS: [&str; 8] = [
 
 /// What stands in them.
 fn metric_cells(
-    of: &MixtureFindings,
+    findings: &MixtureFindings,
     versions: &[String],
     sample: &MixtureFinding,
 ) -> [SheetCell; METRICS.len()] {
-    let beside_baseline =
-        of.metrics.iter().find(|one| one.candidate == sample.version && one.benchmark == sample.benchmark);
+    let beside_baseline = findings
+        .metrics
+        .iter()
+        .find(|one| one.candidate == sample.version && one.benchmark == sample.benchmark);
     let [i1, i1_modelled, i2, i2_modelled, tied] = match beside_baseline {
         Some(one) => [
             SheetCell::Number(one.mean_difference),
-            SheetCell::of(one.mean_difference_modelled),
+            SheetCell::optional(one.mean_difference_modelled),
             SheetCell::Number(one.probability_better.below),
-            SheetCell::of(one.probability_better_modelled),
+            SheetCell::optional(one.probability_better_modelled),
             SheetCell::Number(one.probability_better.tied),
         ],
         None => [const { SheetCell::Absent }; 5],
     };
-    let of_all = of.shortest.iter().find(|one| one.benchmark == sample.benchmark);
-    let place = versions.iter().position(|version| *version == sample.version);
-    let [i3, i3_modelled, i3_tied] = match of_all.zip(place) {
+    let of_all = findings.shortest.iter().find(|one| one.benchmark == sample.benchmark);
+    let version = versions.iter().position(|version| *version == sample.version);
+    let [i3, i3_modelled, i3_tied] = match of_all.zip(version) {
         Some((one, at)) => {
             let ProbabilityShortest { shares, tied } = &one.observed;
             let modelled = one.modelled.as_ref().and_then(|shares| shares.get(at).copied());
-            [SheetCell::of(shares.get(at).copied()), SheetCell::of(modelled), SheetCell::Number(*tied)]
+            [
+                SheetCell::optional(shares.get(at).copied()),
+                SheetCell::optional(modelled),
+                SheetCell::Number(*tied),
+            ]
         }
         None => [const { SheetCell::Absent }; 3],
     };
@@ -121,7 +134,7 @@ fn fit_p_value(one: &MixtureFinding) -> SheetCell {
 }
 
 /// I₁ and I₂ of every candidate, and I₃ of every version, from the observations and from the mixtures.
-fn metrics(of: &MixtureFindings, versions: &[String]) -> Sheet {
+fn metrics(findings: &MixtureFindings, versions: &[String]) -> Sheet {
     let headings: Vec<Heading> = vec![
         words("metric", "metric"),
         words("version", "version"),
@@ -131,29 +144,32 @@ fn metrics(of: &MixtureFindings, versions: &[String]) -> Sheet {
         number("tied", "tied"),
     ];
     let mut rows = Vec::new();
-    for one in &of.metrics {
-        let mut row = |metric: &str, observed: f64, modelled: Option<f64>, tied: Option<f64>| {
-            rows.push(vec![
-                SheetCell::text(metric),
-                SheetCell::text(&one.candidate),
-                SheetCell::text(&one.benchmark),
-                SheetCell::Number(observed),
-                SheetCell::of(modelled),
-                SheetCell::of(tied),
-            ]);
-        };
-        row("I1: mean difference", one.mean_difference, one.mean_difference_modelled, None);
-        let better = one.probability_better;
-        row("I2: P[better]", better.below, one.probability_better_modelled, Some(better.tied));
+    for one in &findings.metrics {
+        rows.push(vec![
+            SheetCell::text("I1: mean difference"),
+            SheetCell::text(&one.candidate),
+            SheetCell::text(&one.benchmark),
+            SheetCell::Number(one.mean_difference),
+            SheetCell::optional(one.mean_difference_modelled),
+            SheetCell::Absent,
+        ]);
+        rows.push(vec![
+            SheetCell::text("I2: P[better]"),
+            SheetCell::text(&one.candidate),
+            SheetCell::text(&one.benchmark),
+            SheetCell::Number(one.probability_better.below),
+            SheetCell::optional(one.probability_better_modelled),
+            SheetCell::Number(one.probability_better.tied),
+        ]);
     }
-    for one in &of.shortest {
+    for one in &findings.shortest {
         for (at, version) in versions.iter().enumerate().take(one.observed.shares.len()) {
             rows.push(vec![
                 SheetCell::text("I3: P[best of all]"),
                 SheetCell::text(version),
                 SheetCell::text(&one.benchmark),
                 SheetCell::Number(one.observed.shares[at]),
-                SheetCell::of(one.modelled.as_ref().and_then(|shares| shares.get(at).copied())),
+                SheetCell::optional(one.modelled.as_ref().and_then(|shares| shares.get(at).copied())),
                 SheetCell::Number(one.observed.tied),
             ]);
         }

@@ -3,10 +3,11 @@
 use speedup_analysis::{conclusion::Verdict, inquiry::PerformanceFinding, inquiry::Preference};
 use speedup_statistics::protocol::hierarchical_performance_test::{ReliableSpeedup, Winner};
 
-use super::{Told, codes, reason, verdict};
+use super::{Render, VerdictLine, codes, reason};
+use crate::document::Tone;
 use crate::facts::{Sheet, SheetCell, hidden, level, number, words};
 
-impl Told for Vec<PerformanceFinding> {
+impl Render for Vec<PerformanceFinding> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
         let headings = vec![
             words("verdict", "verdict"),
@@ -28,54 +29,55 @@ impl Told for Vec<PerformanceFinding> {
         ];
         let mut rows = Vec::new();
         for finding in self {
-            let of_all = || {
-                [
-                    verdict(finding.verdict),
-                    SheetCell::of(finding.confidence),
-                    SheetCell::of(finding.p_value),
-                    finding.signed_rank.map_or(SheetCell::Absent, SheetCell::text),
-                    SheetCell::Number(finding.speedup_under_test),
-                    SheetCell::of(reliable(finding)),
-                    SheetCell::of(finding.geometric_mean_speedup),
-                    reason(finding.reason.as_ref()),
-                    codes(&finding.caveats),
-                ]
-            };
+            let of_all_benchmarks = [
+                finding.verdict.into(),
+                SheetCell::optional(finding.confidence),
+                SheetCell::optional(finding.p_value),
+                finding.signed_rank.map_or(SheetCell::Absent, SheetCell::text),
+                SheetCell::Number(finding.speedup_under_test),
+                SheetCell::optional(reliable(finding)),
+                SheetCell::optional(finding.geometric_mean_speedup),
+                reason(finding.reason.as_ref()),
+                codes(&finding.caveats),
+            ];
             for one in &finding.benchmarks {
-                let is_plain = finding.speedup_under_test == 1.0;
-                // Whoever is not more than γ times faster may still be faster.
-                let said = match one.verdict.winner {
-                    Winner::Baseline if is_plain => "slower",
-                    Winner::Baseline => "below γ",
-                    Winner::Tie => "no difference shown",
-                    Winner::Candidate if is_plain => "faster",
-                    Winner::Candidate => "above γ",
-                };
+                let own = &one.verdict;
                 let mut row = vec![
-                    SheetCell::text(said),
+                    winner(own.winner, finding.speedup_under_test),
                     SheetCell::text(&finding.candidate),
                     SheetCell::text(&one.benchmark),
+                    SheetCell::Number(own.candidate_median),
+                    SheetCell::Number(own.baseline_median),
+                    SheetCell::Number(own.difference),
+                    SheetCell::Number(own.rank),
                 ];
-                let own = &one.verdict;
-                row.extend(
-                    [own.candidate_median, own.baseline_median, own.difference, own.rank]
-                        .map(SheetCell::Number),
-                );
-                row.extend(of_all());
+                row.extend(of_all_benchmarks.clone());
                 rows.push(row);
             }
             if finding.benchmarks.is_empty() {
-                let mut row = vec![verdict(finding.verdict), SheetCell::text(&finding.candidate)];
-                row.extend(std::iter::repeat_n(SheetCell::Absent, 5));
-                row.extend(of_all());
+                let mut row = vec![finding.verdict.into(), SheetCell::text(&finding.candidate)];
+                row.extend([const { SheetCell::Absent }; 5]);
+                row.extend(of_all_benchmarks);
                 rows.push(row);
             }
         }
         Sheet { headings, rows }
     }
 
-    fn sentences(&self, _better: Preference) -> Vec<String> {
-        self.iter().map(sentence).collect()
+    fn verdict(&self, _better: Preference) -> Vec<VerdictLine> {
+        self.iter().map(verdict_line).collect()
+    }
+}
+
+/// The verdict on a benchmark. Whoever is not more than γ times faster may still be faster.
+fn winner(winner: Winner, speedup_under_test: f64) -> SheetCell {
+    let is_plain = speedup_under_test == 1.0;
+    match winner {
+        Winner::Baseline if is_plain => Verdict::Slower.into(),
+        Winner::Baseline => SheetCell::text("below γ"),
+        Winner::Tie => SheetCell::text("no difference shown"),
+        Winner::Candidate if is_plain => Verdict::Faster.into(),
+        Winner::Candidate => SheetCell::text("above γ"),
     }
 }
 
@@ -87,14 +89,14 @@ fn reliable(finding: &PerformanceFinding) -> Option<f64> {
     }
 }
 
-fn sentence(finding: &PerformanceFinding) -> String {
+fn verdict_line(finding: &PerformanceFinding) -> VerdictLine {
     let under_test = finding.speedup_under_test;
-    let what = if under_test == 1.0 {
-        finding.verdict.words().to_owned()
+    let (what, tone) = if under_test == 1.0 {
+        (finding.verdict.words().to_owned(), finding.verdict.into())
     } else if finding.verdict == Verdict::Faster {
-        format!("more than {under_test}× faster")
+        (format!("more than {under_test}× faster"), Tone::Better)
     } else {
-        format!("not shown to be more than {under_test}× faster")
+        (format!("not shown to be more than {under_test}× faster"), Tone::Plain)
     };
     let confidence =
         finding.confidence.map_or_else(String::new, |share| format!(", confidence {}", level(share)));
@@ -109,5 +111,6 @@ fn sentence(finding: &PerformanceFinding) -> String {
         Some(ReliableSpeedup::Unbounded) => "; any speedup is confirmed at so low a level".to_owned(),
         None => String::new(),
     };
-    format!("{}: {what}{confidence}{reliable}{geometric}.", finding.candidate)
+    let text = format!("{}: {what}{confidence}{reliable}{geometric}.", finding.candidate);
+    VerdictLine::toned(text, tone)
 }

@@ -2,15 +2,15 @@
 
 use speedup_analysis::inquiry::{BrunnerMunzelFinding, SignedRankFinding};
 
-use super::{Told, achieved, codes, lower, method, reason, upper, verdict};
+use super::{Render, achieved, codes, lower, method, reason, upper};
 use crate::facts::{Sheet, SheetCell, hidden, number, significant, words};
 
-impl Told for Vec<SignedRankFinding> {
+impl Render for Vec<SignedRankFinding> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
-        Sheet::of(
+        Sheet::from_columns(
             self,
             &[
-                (words("verdict", "verdict"), |one| verdict(one.verdict)),
+                (words("verdict", "verdict"), |one| one.verdict.into()),
                 (words("candidate", "candidate"), |one| SheetCell::text(&one.candidate)),
                 (words("benchmark", "benchmark"), |one| SheetCell::text(&one.benchmark)),
                 (number("pairs", "pairs"), |one| SheetCell::Count(one.pairs as u64)),
@@ -22,7 +22,7 @@ impl Told for Vec<SignedRankFinding> {
                 (hidden("interval_confidence"), |one| achieved(&one.interval)),
                 (hidden("interval_method"), |one| method(&one.interval)),
                 (hidden("test"), |one| one.test.as_ref().map_or(SheetCell::Absent, SheetCell::text)),
-                (number("statistic", "V"), |one| SheetCell::of(one.statistic)),
+                (number("statistic", "V"), |one| SheetCell::optional(one.statistic)),
                 (number("p_value_faster", "p (faster)"), |one| SheetCell::p_value(one.p_value_faster)),
                 (number("p_value_slower", "p (slower)"), |one| SheetCell::p_value(one.p_value_slower)),
                 (words("reason", "reason"), |one| reason(one.reason.as_ref())),
@@ -32,12 +32,12 @@ impl Told for Vec<SignedRankFinding> {
     }
 }
 
-impl Told for Vec<BrunnerMunzelFinding> {
+impl Render for Vec<BrunnerMunzelFinding> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
-        Sheet::of(
+        Sheet::from_columns(
             self,
             &[
-                (words("verdict", "verdict"), |one| verdict(one.verdict)),
+                (words("verdict", "verdict"), |one| one.verdict.into()),
                 (words("candidate", "candidate"), |one| SheetCell::text(&one.candidate)),
                 (words("benchmark", "benchmark"), |one| SheetCell::text(&one.benchmark)),
                 (hidden("baseline_runs"), |one| SheetCell::Count(one.baseline_runs as u64)),
@@ -47,8 +47,8 @@ impl Told for Vec<BrunnerMunzelFinding> {
                 (hidden("upper"), |one| upper(&one.interval)),
                 (hidden("interval_confidence"), |one| achieved(&one.interval)),
                 (hidden("interval_method"), |one| method(&one.interval)),
-                (number("statistic", "t"), |one| SheetCell::of(one.statistic)),
-                (number("df", "df"), |one| SheetCell::of(one.df)),
+                (number("statistic", "t"), |one| SheetCell::optional(one.statistic)),
+                (number("df", "df"), |one| SheetCell::optional(one.df)),
                 (number("p_value_faster", "p (faster)"), |one| SheetCell::p_value(one.p_value_faster)),
                 (number("p_value_slower", "p (slower)"), |one| SheetCell::p_value(one.p_value_slower)),
                 (words("reason", "reason"), |one| reason(one.reason.as_ref())),

@@ -6,24 +6,24 @@ use speedup_analysis::study::{ControlRow, ControlsReport, EndpointReport, Endpoi
 use speedup_analysis::{inquiry::Preference, inquiry::RatioFinding, inquiry::RatioSuite};
 use speedup_core::experiment::Center;
 
-use super::{Told, reason, verdict};
+use super::{Render, VerdictLine, reason};
 use crate::facts::{Heading, Sheet, SheetCell, hidden, number, words};
-use crate::section::{of_endpoint, share_in_words};
+use crate::section::{endpoint_sentence, share_in_words};
 
-/// What stands in all rows alike.
+/// The columns that all rows have.
 #[derive(Clone, Copy)]
-struct Columns {
+struct RatioColumns {
     /// Whether some comparison is one of pairs.
     pairs: bool,
     /// Whether verdicts share their risk with others.
     family: bool,
 }
 
-impl Columns {
-    fn of(suites: &[RatioSuite]) -> Self {
-        let mut all = suites.iter().flat_map(|suite| &suite.benchmarks);
+impl RatioColumns {
+    fn new(suites: &[RatioSuite]) -> Self {
+        let mut findings = suites.iter().flat_map(|suite| &suite.benchmarks);
         Self {
-            pairs: all.any(|one| one.comparison.design.is_some()),
+            pairs: findings.any(|finding| finding.comparison.design.is_some()),
             family: suites.iter().any(|suite| suite.benchmarks.len() > 1 || !suite.endpoints.is_empty()),
         }
     }
@@ -79,7 +79,7 @@ impl Columns {
         let comparison = &one.comparison;
         let headline = comparison.headline();
         let headline = headline.as_ref();
-        let mut row = self.start(verdict(comparison.verdict), candidate, one);
+        let mut row = self.start(comparison.verdict.into(), candidate, one);
         row.push(comparison.by.map(Center::name).map_or(SheetCell::Absent, SheetCell::text));
         row.extend(ratio(
             headline.map(|headline| headline.speedup),
@@ -87,21 +87,41 @@ impl Columns {
         ));
         row.push(SheetCell::p_value(headline.and_then(|headline| headline.p_value)));
         let (adjusted_verdict, adjusted_p_value) = comparison.familywise();
-        row.extend([SheetCell::p_value(adjusted_p_value), verdict(adjusted_verdict)]);
+        row.extend([SheetCell::p_value(adjusted_p_value), adjusted_verdict.into()]);
         row.push(smallest_effect(headline.and_then(|headline| headline.smallest_effect)));
         row.push(reason(comparison.reason.as_ref()));
         row
     }
 
-    fn endpoint(self, endpoint: &EndpointReport, of: &EndpointRow, one: &RatioFinding) -> Vec<SheetCell> {
-        let mut row = self.start(SheetCell::text(of.verdict.words()), &of.candidate, one);
+    fn endpoint(self, endpoint: &EndpointReport, found: &EndpointRow, one: &RatioFinding) -> Vec<SheetCell> {
+        let mut row = self.start(found.verdict.into(), &found.candidate, one);
         row.push(SheetCell::text(endpoint.name()));
-        row.extend(ratio(of.ratio, of.interval.as_ref()));
-        row.push(SheetCell::p_value(of.p_value));
-        let (adjusted_verdict, adjusted_p_value) = of.familywise();
-        row.extend([SheetCell::p_value(adjusted_p_value), SheetCell::text(adjusted_verdict.words())]);
+        row.extend(ratio(found.ratio, found.interval.as_ref()));
+        row.push(SheetCell::p_value(found.p_value));
+        let (adjusted_verdict, adjusted_p_value) = found.familywise();
+        row.extend([SheetCell::p_value(adjusted_p_value), adjusted_verdict.into()]);
         row.push(SheetCell::Absent);
-        row.push(reason(of.reason.as_ref()));
+        row.push(reason(found.reason.as_ref()));
+        row
+    }
+
+    /// A control, which has no centre of its own, no p-value and no family.
+    fn control(self, control: &ControlRow) -> Vec<SheetCell> {
+        let mut row = vec![
+            control.verdict.into(),
+            SheetCell::text(&control.version),
+            SheetCell::text(&control.benchmark),
+            SheetCell::Absent,
+            SheetCell::Absent,
+        ];
+        if self.pairs {
+            row.push(SheetCell::Absent);
+        }
+        row.push(SheetCell::Absent);
+        row.extend(ratio(control.ratio, control.interval.as_ref()));
+        row.extend([const { SheetCell::Absent }; 3]);
+        row.push(smallest_effect(control.smallest_effect));
+        row.push(reason(control.reason.as_ref()));
         row
     }
 }
@@ -120,16 +140,16 @@ fn ratio(ratio: Option<f64>, interval: Option<&IntervalReport>) -> [SheetCell; 5
     };
     [
         SheetCell::speedup(ratio, ends),
-        SheetCell::of(ends.map(|(lower, _)| lower)),
-        SheetCell::of(ends.map(|(_, upper)| upper)),
-        SheetCell::of(achieved),
+        SheetCell::optional(ends.map(|(lower, _)| lower)),
+        SheetCell::optional(ends.map(|(_, upper)| upper)),
+        SheetCell::optional(achieved),
         interval.and_then(IntervalReport::method).map_or(SheetCell::Absent, SheetCell::text),
     ]
 }
 
-impl Told for Vec<RatioSuite> {
+impl Render for Vec<RatioSuite> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
-        let columns = Columns::of(self);
+        let columns = RatioColumns::new(self);
         let mut rows = Vec::new();
         for suite in self {
             for one in &suite.benchmarks {
@@ -143,42 +163,31 @@ impl Told for Vec<RatioSuite> {
         Sheet { headings: columns.headings(), rows }
     }
 
-    fn sentences(&self, _better: Preference) -> Vec<String> {
-        let of = |suite: &RatioSuite| {
-            let share = share_in_words(&suite.suite);
-            let endpoints = suite.endpoints.iter().map(|one| of_endpoint(one, &suite.suite.candidate));
-            let lines = std::iter::once(suite.suite.sentence.clone()).chain(share).chain(endpoints);
-            lines.collect::<Vec<_>>().join("\n")
-        };
-        self.iter().map(of).collect()
+    fn verdict(&self, _better: Preference) -> Vec<VerdictLine> {
+        let mut lines = Vec::new();
+        for RatioSuite { suite, endpoints, .. } in self {
+            lines.push(VerdictLine::toned(&suite.sentence, suite.verdict));
+            lines.extend(share_in_words(suite).map(VerdictLine::plain));
+            for endpoint in endpoints {
+                lines.push(VerdictLine::plain(endpoint_sentence(endpoint, &suite.candidate)));
+            }
+        }
+        lines
     }
 }
 
-/// The rows with those of the controls, and columns that tell them apart.
-pub(super) fn with_controls(mut sheet: Sheet, controls: &ControlsReport) -> Sheet {
-    let columns: Vec<&str> = sheet.headings.iter().map(|heading| heading.name).collect();
-    let control = |row: &ControlRow| -> Vec<SheetCell> {
-        let [speedup, lower, upper, confidence, method] = ratio(row.ratio, row.interval.as_ref());
-        let named = [
-            ("verdict", verdict(row.verdict)),
-            ("candidate", SheetCell::text(&row.version)),
-            ("benchmark", SheetCell::text(&row.benchmark)),
-            ("speedup", speedup),
-            ("lower", lower),
-            ("upper", upper),
-            ("interval_confidence", confidence),
-            ("interval_method", method),
-            ("smallest_effect", smallest_effect(row.smallest_effect)),
-            ("reason", reason(row.reason.as_ref())),
-        ];
-        let cell =
-            |column: &&str| named.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.clone());
-        let own = [SheetCell::text("control")];
-        columns.iter().map(|column| cell(column).unwrap_or_default()).chain(own).collect()
-    };
-    let controls: Vec<Vec<SheetCell>> = controls.rows.iter().map(control).collect();
+/// The rows with those of the controls after them, and a column that tells both apart.
+pub(super) fn sheet_with_controls(suites: &Vec<RatioSuite>, controls: &ControlsReport) -> Sheet {
+    let columns = RatioColumns::new(suites);
+    let mut sheet = suites.sheet(&[]);
     sheet.headings.push(hidden("role"));
-    sheet.rows.iter_mut().for_each(|row| row.push(SheetCell::text("candidate")));
-    sheet.rows.extend(controls);
+    for row in &mut sheet.rows {
+        row.push(SheetCell::text("candidate"));
+    }
+    for control in &controls.rows {
+        let mut row = columns.control(control);
+        row.push(SheetCell::text("control"));
+        sheet.rows.push(row);
+    }
     sheet
 }

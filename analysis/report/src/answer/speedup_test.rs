@@ -1,13 +1,15 @@
 //! The Speedup-Test: a row for each benchmark and protocol.
 
-use speedup_analysis::inquiry::{IntervalAnswer, Preference, ProtocolFinding, SpeedupTestSuite};
+use speedup_analysis::inquiry::{
+    AcceleratedShare, IntervalAnswer, OverallFinding, Preference, ProtocolFinding, SpeedupTestSuite,
+};
 use speedup_analysis::{conclusion::Protocol, count, count::counted, study::IntervalReport};
 use speedup_statistics::ratio::Summary;
 
-use super::{Told, codes, reason, verdict};
+use super::{Render, VerdictLine, codes, reason};
 use crate::facts::{Sheet, SheetCell, hidden, number, words};
 
-impl Told for Vec<SpeedupTestSuite> {
+impl Render for Vec<SpeedupTestSuite> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
         let adjusted = self.iter().flat_map(|suite| &suite.benchmarks).any(|one| one.mean.adjusted.is_some());
         let mut headings = vec![
@@ -36,7 +38,7 @@ impl Told for Vec<SpeedupTestSuite> {
                 for protocol in [Protocol::Mean, Protocol::Median] {
                     let finding = one.of(protocol);
                     let mut row = vec![
-                        verdict(finding.report.verdict),
+                        finding.report.verdict.into(),
                         SheetCell::text(&suite.candidate),
                         SheetCell::text(&one.benchmark),
                         SheetCell::text(protocol.name()),
@@ -45,7 +47,7 @@ impl Told for Vec<SpeedupTestSuite> {
                     if adjusted {
                         row.push(SheetCell::p_value(finding.adjusted.map(|adjusted| adjusted.p_value)));
                         row.push(
-                            finding.adjusted.map_or(SheetCell::Absent, |adjusted| verdict(adjusted.verdict)),
+                            finding.adjusted.map_or(SheetCell::Absent, |adjusted| adjusted.verdict.into()),
                         );
                     }
                     row.extend([reason(finding.report.reason.as_ref()), codes(&finding.caveats)]);
@@ -56,8 +58,8 @@ impl Told for Vec<SpeedupTestSuite> {
         Sheet { headings, rows }
     }
 
-    fn sentences(&self, better: Preference) -> Vec<String> {
-        self.iter().map(|suite| sentence(suite, better)).collect()
+    fn verdict(&self, better: Preference) -> Vec<VerdictLine> {
+        self.iter().flat_map(|suite| verdict_lines(suite, better)).collect()
     }
 }
 
@@ -74,12 +76,12 @@ fn protocol_cells(finding: &ProtocolFinding) -> [SheetCell; 9] {
     let test = &report.at_level.main_test;
     [
         SheetCell::speedup(Some(report.speedup), ends),
-        SheetCell::of(ends.map(|(lower, _)| lower)),
-        SheetCell::of(ends.map(|(_, upper)| upper)),
+        SheetCell::optional(ends.map(|(lower, _)| lower)),
+        SheetCell::optional(ends.map(|(_, upper)| upper)),
         confidence,
         method,
         SheetCell::text(&test.method),
-        SheetCell::of(test.statistic.filter(|statistic| statistic.is_finite())),
+        SheetCell::optional(test.statistic.filter(|statistic| statistic.is_finite())),
         SheetCell::p_value(test.p_value),
         SheetCell::percent(best_level(finding)),
     ]
@@ -94,19 +96,22 @@ fn best_level(finding: &ProtocolFinding) -> Option<f64> {
     }
 }
 
-fn sentence(suite: &SpeedupTestSuite, better: Preference) -> String {
-    let how_much = suite.speedup.map_or_else(String::new, |speedup| {
+/// The verdict on a candidate, and of several benchmarks the overall speedups and the proportions under it.
+fn verdict_lines(suite: &SpeedupTestSuite, better: Preference) -> Vec<VerdictLine> {
+    let mut text = format!("{}: {}", suite.candidate, suite.verdict.words());
+    if let Some(speedup) = suite.speedup {
         let change = match better {
             Preference::Lower => 1.0 / speedup - 1.0,
             Preference::Higher => speedup - 1.0,
         };
-        let change = count::change(100.0 * change, suite.interval.ends());
-        format!(", {} ({change})", count::ratio(speedup, suite.interval.ends()))
-    });
-    let over = counted(suite.benchmarks.len() as u64, "benchmark");
-    let mut text = format!("{}: {}{how_much}, over {over}.", suite.candidate, suite.verdict.words());
+        let ends = suite.interval.ends();
+        let change = count::change(100.0 * change, ends);
+        text += &format!(", {} ({change})", count::ratio(speedup, ends));
+    }
+    text += &format!(", over {}.", counted(suite.benchmarks.len() as u64, "benchmark"));
+    let mut lines = vec![VerdictLine::toned(text, suite.verdict)];
     if suite.benchmarks.len() < 2 {
-        return text;
+        return lines;
     }
     for overall in &suite.overall {
         let summary = match overall.summary {
@@ -115,40 +120,45 @@ fn sentence(suite: &SpeedupTestSuite, better: Preference) -> String {
             Summary::Median => "median",
         };
         let gain = count::change(100.0 * overall.gain, None);
-        text.push_str(&format!("\n  by the {summary}: speedup {:.4}, gain {gain}", overall.speedup));
+        let text = format!("by the {summary}: speedup {:.4}, gain {gain}", overall.speedup);
+        lines.push(VerdictLine::inner(1, text));
     }
     for proportion in &suite.proportions {
-        let interval = of_proportion(&proportion.interval);
-        let beside =
+        lines.push(VerdictLine::inner(1, proportion_in_words(proportion)));
+        let other_intervals =
             [("recommended", Some(&proportion.recommended)), ("as asked", proportion.asked.as_ref())];
-        let beside: String = beside
-            .into_iter()
-            .filter_map(|(which, interval)| match interval? {
-                bounded @ IntervalAnswer::Bounded { method, .. } => {
-                    Some(format!("\n    {which}, {method}:{}", of_proportion(bounded)))
-                }
-                IntervalAnswer::Missing { .. } => None,
-            })
-            .collect();
-        let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
-        let alone = proportion.overall_of_accelerated.as_ref();
-        let alone = alone
-            .filter(|_| proportion.accelerated < proportion.benchmarks)
-            .map_or_else(String::new, |alone| format!("; they alone {:.4}", alone.speedup));
-        text.push_str(&format!(
-            "\n  accelerated by the {}: {} of {}, {}{interval}{alone}; for ±{} draw {}{beside}",
-            proportion.by.name(),
-            proportion.accelerated,
-            proportion.benchmarks,
-            count::percent(proportion.estimate),
-            count::percent(proportion.precision),
-            counted(needed, "benchmark"),
-        ));
+        for (which, interval) in other_intervals {
+            if let Some(bounded @ IntervalAnswer::Bounded { method, .. }) = interval {
+                let text = format!("{which}, {method}:{}", interval_in_words(bounded));
+                lines.push(VerdictLine::inner(2, text));
+            }
+        }
     }
-    text
+    lines
 }
 
-fn of_proportion(interval: &IntervalAnswer) -> String {
+fn proportion_in_words(proportion: &AcceleratedShare<IntervalAnswer, OverallFinding>) -> String {
+    let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
+    let alone = match &proportion.overall_of_accelerated {
+        // Of all benchmarks it is the overall speedup again.
+        Some(alone) if proportion.accelerated < proportion.benchmarks => {
+            format!("; they alone {:.4}", alone.speedup)
+        }
+        Some(_) | None => String::new(),
+    };
+    format!(
+        "accelerated by the {}: {} of {}, {}{}{alone}; for ±{} draw {}",
+        proportion.by.name(),
+        proportion.accelerated,
+        proportion.benchmarks,
+        count::percent(proportion.estimate),
+        interval_in_words(&proportion.interval),
+        count::percent(proportion.precision),
+        counted(needed, "benchmark"),
+    )
+}
+
+fn interval_in_words(interval: &IntervalAnswer) -> String {
     interval.ends().map_or_else(String::new, |(lower, upper)| {
         format!(" [{}, {}]", count::percent(lower), count::percent(upper))
     })

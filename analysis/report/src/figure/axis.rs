@@ -134,15 +134,17 @@ pub(crate) const TICKS: usize = 5;
 pub(crate) struct Labels<'a> {
     pub(crate) axis: &'a Axis,
     /// What it is of, with its unit.
-    pub(crate) name: &'a str,
+    pub(crate) name: String,
     /// Its values; without one there are no labels.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
 impl<'a> Labels<'a> {
-    pub(crate) fn round(axis: &'a Axis, name: &'a str) -> Self {
+    /// Round values.
+    pub(crate) fn round(axis: &'a Axis, name: impl Into<String>) -> Self {
         let (ticks, decimals) = axis.ticks(TICKS);
-        Self { axis, name, ticks: ticks.into_iter().map(|tick| (tick, label(tick, decimals))).collect() }
+        let ticks = ticks.into_iter().map(|tick| (tick, label(tick, decimals))).collect();
+        Self { axis, name: name.into(), ticks }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use speedup_analysis::count::{counted, percent, ratio};
 use speedup_analysis::{conclusion::Verdict, study::BenchmarkReport, study::Report};
+use speedup_core::value::foreign::one_line;
 
 use super::axis::{Axis, Spacing};
-use crate::document::clean;
 
 /// Speedups with their intervals.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +100,7 @@ impl Forest {
                     None => comparison.verdict.words().to_owned(),
                 };
                 ForestRow {
-                    name: clean(&benchmark.name),
+                    name: one_line(&benchmark.name),
                     speedup,
                     interval,
                     mark: comparison.verdict.into(),
@@ -110,7 +110,7 @@ impl Forest {
             .collect();
         let known = rows.iter().filter(|row| row.speedup.is_some()).count();
         (known > 0).then(|| Self {
-            title: clean(&format!("Speedup of {candidate} over {baseline}")),
+            title: one_line(&format!("Speedup of {candidate} over {baseline}")),
             description: description(&rows, report.head.confidence),
             rows,
         })

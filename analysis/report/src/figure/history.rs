@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use speedup_analysis::count::{counted, percent};
 use speedup_analysis::track::{TrackBenchmark, TrackCommit, TrackReport, TrackStepReport};
+use speedup_core::value::foreign::one_line;
 
 use super::{Mark, axis::Axis, axis::Spacing};
-use crate::document::clean;
 
 /// The history of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +76,7 @@ impl History {
             commit.map_or_else(String::new, |commit| commit.short().to_owned())
         };
         (!points.is_empty()).then(|| Self {
-            title: clean(&format!("{}: ratio to the reference", benchmark.benchmark)),
+            title: one_line(&format!("{}: ratio to the reference", benchmark.benchmark)),
             commits: report.commits.len(),
             ends: [name(report.commits.first()), name(report.commits.last())],
             levels: levels.collect(),
@@ -121,7 +121,7 @@ fn others(report: &TrackReport, benchmark: &TrackBenchmark) -> Vec<(String, f64)
         let mut ratios: Vec<f64> =
             benchmark.points.iter().filter_map(|point| point.references.get(at).copied().flatten()).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        Some((clean(&commit.revision), *ratios.get(ratios.len() / 2)?))
+        Some((one_line(&commit.revision), *ratios.get(ratios.len() / 2)?))
     };
     report.terms.references.iter().skip(1).enumerate().filter_map(of).collect()
 }

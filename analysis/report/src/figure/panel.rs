@@ -4,9 +4,10 @@ use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{
     BenchmarkFigures, BenchmarkReport, CellFigures, FiguresReport, PrecisionFigure, Report,
 };
+use speedup_core::value::foreign::one_line;
 
-use super::axis::Axis;
-use crate::{document::clean, duration::Unit, duration::span};
+use super::{axis::Axis, layout::distribution_steps};
+use crate::{duration::Unit, duration::span};
 
 /// The drawings of one benchmark.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,7 @@ pub enum PanelKind {
 impl Panels {
     /// Every benchmark that has figures.
     pub(crate) fn all(report: &Report, figures: &FiguresReport) -> Vec<Self> {
-        let hosts: Vec<String> = figures.hosts.iter().map(|host| clean(host)).collect();
+        let hosts: Vec<String> = figures.hosts.iter().map(|host| one_line(host)).collect();
         let drawn = figures.benchmarks.iter().filter(|one| one.cells.iter().any(|cell| cell.n > 0));
         let panels = drawn.filter_map(|one| {
             let of = report.benchmarks.iter().find(|benchmark| benchmark.name == one.benchmark)?;
@@ -92,9 +93,9 @@ impl Panels {
             ));
         }
         Self {
-            benchmark: clean(&figures.benchmark),
+            benchmark: one_line(&figures.benchmark),
             verdict: verdicts.join(", "),
-            versions: figures.cells.iter().map(|cell| clean(&cell.version)).collect(),
+            versions: figures.cells.iter().map(|cell| one_line(&cell.version)).collect(),
             panels,
             unit: Unit::of(values),
             figures: figures.clone(),
@@ -104,7 +105,7 @@ impl Panels {
 }
 
 fn panel(kind: PanelKind, title: &'static str, description: &str) -> Panel {
-    Panel { kind, title, description: clean(description) }
+    Panel { kind, title, description: one_line(description) }
 }
 
 /// What is told of each cell with runs.
@@ -137,9 +138,7 @@ fn of_density(figures: &BenchmarkFigures) -> String {
 
 fn of_distribution(figures: &BenchmarkFigures) -> String {
     of_cells(figures, |cell| {
-        let mut steps: Vec<(f64, f64)> =
-            cell.values_ns.iter().copied().zip(cell.shares.iter().copied()).collect();
-        steps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let steps = distribution_steps(cell);
         let at = |share: f64| {
             steps.iter().find(|step| step.1 >= share).map_or_else(String::new, |step| span(step.0))
         };

@@ -4,9 +4,10 @@ use speedup_analysis::{
     conclusion::Verdict, count::percent, study::IntervalReport, study::ProportionReport, study::Report,
     study::SharePoint, study::SuiteReport, study::TrueShareReport,
 };
+use speedup_core::value::foreign::one_line;
 
 use super::Mark;
-use crate::{document::clean, share::ends, share::factor, share::percent_rounded};
+use crate::{share::ends, share::factor, share::percent_rounded};
 
 /// Proportions with their intervals, from none to all.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ impl ProportionFigure {
         let rows: Vec<ProportionRow> = suite.proportions.iter().filter(is_told).map(row).collect();
         let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
         (!rows.is_empty()).then(|| Self {
-            title: clean(&format!("Proportion of benchmarks: {}", suite.candidate)),
+            title: one_line(&format!("Proportion of benchmarks: {}", suite.candidate)),
             description: format!(
                 "Shares of the benchmarks, with their intervals at confidence level {} where those are valid. {}.",
                 percent(report.head.confidence),
@@ -67,7 +68,7 @@ impl ProportionFigure {
         let rows: Vec<ProportionRow> = told.iter().map(row).collect();
         let in_words: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
         Self {
-            title: clean(&format!("Truly faster benchmarks: {}", suite.candidate)),
+            title: one_line(&format!("Truly faster benchmarks: {}", suite.candidate)),
             description: format!(
                 "The share of benchmarks whose true speedup is larger than each of a few, at confidence level {}; the circle is the \
                  share that is shown to be. {}.",

@@ -2,9 +2,9 @@
 
 use speedup_analysis::count::{counted, ratio};
 use speedup_analysis::study::{ScalingReport, ScalingValue, VersionScaling};
+use speedup_core::value::foreign::one_line;
 
 use super::axis::{Axis, Labels, Spacing, TICKS, label};
-use crate::document::clean;
 
 /// Speedups against numbers of hosts, both logarithmic, with what hosts without loss would bring.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +51,8 @@ impl ScalingFigure {
         };
         let told: Vec<String> = curves.iter().map(told).collect();
         Self {
-            title: clean(&format!("Speedup of {} against the number of hosts", report.series)),
-            description: clean(&format!(
+            title: one_line(&format!("Speedup of {} against the number of hosts", report.series)),
+            description: one_line(&format!(
                 "Both axes are logarithmic; the straight line is what hosts without loss would bring. {}.",
                 told.join("; ")
             )),
@@ -90,14 +90,14 @@ impl ScalingFigure {
         hosts.dedup();
         let every = hosts.len().div_ceil(2 * TICKS).max(1);
         let ticks = hosts.into_iter().step_by(every).map(|hosts| (hosts, label(hosts, 0))).collect();
-        Labels { axis, name: "hosts", ticks }
+        Labels { axis, name: "hosts".to_owned(), ticks }
     }
 }
 
 impl ScalingSeriesCurve {
     fn of(of: &VersionScaling) -> Self {
         let Some(fewest) = of.rows.first() else {
-            return Self { version: clean(&of.version), points: Vec::new(), fitted: Vec::new() };
+            return Self { version: one_line(&of.version), points: Vec::new(), fitted: Vec::new() };
         };
         let (first, last) = (f64::from(fewest.hosts), of.rows.last().map_or(1.0, |row| row.hosts.into()));
         let points = of.rows.iter().filter_map(|row| match &row.speedup {
@@ -117,6 +117,6 @@ impl ScalingSeriesCurve {
                 (first * factor, above * factor / (1.0 + share.estimate * (factor - 1.0)))
             })
         });
-        Self { version: clean(&of.version), points: points.collect(), fitted: fitted.collect() }
+        Self { version: one_line(&of.version), points: points.collect(), fitted: fitted.collect() }
     }
 }

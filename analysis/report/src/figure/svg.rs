@@ -1,4 +1,4 @@
-//! The drawings as SVG, to stand in a page with [`crate::html::STYLE`]: colours are the style's, for light and dark; what a
+//! The drawings as SVG, to stand in a page with [`STYLE`]: colours are the style's, for light and dark; what a
 //! colour says is said by a shape or a stroke as well. Each has a title and a description, and needs no script.
 //!
 //! A forest and a proportion are as wide as their place, with letters of one size: their places are percentages. The small
@@ -19,6 +19,8 @@ use maud::{Markup, html};
 pub(crate) use self::{file::File, file::files, strip::Strips};
 use super::{Forest, History, Mark, Panel, Panels, ProportionFigure, ScalingFigure};
 
+/// The style of a report; all its rules are within the class `speedup-report`.
+pub const STYLE: &str = include_str!("../style.css");
 /// The shapes of the versions, in their order, about a point; the first again after the last.
 const SHAPES: [&str; 6] = [
     "m-2.6 0a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0z",

@@ -136,13 +136,13 @@ fn frame(title: &str, x: &Labels<'_>, y: &Labels<'_>, drawn: &str) -> String {
         inside += &line("rule", [(LEFT, at), (RIGHT, at)].into_iter());
         inside += &words("left,inner sep=2pt", LEFT, at, label);
     }
-    inside += &words("right,inner sep=0pt,text=quiet", 0.0, TOP + 2.5, y.name);
+    inside += &words("right,inner sep=0pt,text=quiet", 0.0, TOP + 2.5, &y.name);
     inside += &line("quiet", [(LEFT, BOTTOM), (RIGHT, BOTTOM)].into_iter());
     for (value, label) in &x.ticks {
         let at = x.axis.at(*value);
         inside += &line("quiet", [(at, BOTTOM), (at, BOTTOM - 1.0)].into_iter());
         inside += &words("below,inner sep=2pt", at, BOTTOM - 0.5, label);
     }
-    inside += &words("left,inner sep=0pt,text=quiet", RIGHT, 1.0, x.name);
+    inside += &words("left,inner sep=0pt,text=quiet", RIGHT, 1.0, &x.name);
     picture(&(inside + drawn))
 }

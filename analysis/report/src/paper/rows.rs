@@ -141,13 +141,13 @@ impl Row {
         let (method, statistic, p_value) = match &verdict.conclusion.main_test {
             SubTest::Made { method, statistic, p_value } => {
                 let statistic = Some(*statistic).filter(|statistic| statistic.is_finite());
-                (*method, SheetCell::of(statistic), SheetCell::Number(p_value.get()))
+                (*method, SheetCell::optional(statistic), SheetCell::Number(p_value.get()))
             }
             SubTest::Refused { method, .. } => (*method, SheetCell::Absent, SheetCell::Absent),
         };
         Self {
             significant: verdict.significant.map_or(SheetCell::Absent, |is| SheetCell::text(is.to_string())),
-            confidence: SheetCell::of(verdict.confidence),
+            confidence: SheetCell::optional(verdict.confidence),
             method: SheetCell::text(method),
             statistic,
             p_value,

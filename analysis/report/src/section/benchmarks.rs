@@ -9,9 +9,8 @@ use speedup_analysis::study::{
 use speedup_core::experiment::Center;
 use speedup_core::experiment::metric::{Better, Unit as MetricUnit};
 
-use crate::document::{
-    Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, labels, shortened,
-};
+use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
+use crate::names::{labels, shortened};
 use crate::{duration::Unit, duration::bytes, duration::four_digits, figure::Figure, figure::Forest};
 
 /// Where there is no number.

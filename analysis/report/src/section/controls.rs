@@ -45,7 +45,7 @@ pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
             SheetCell::text(&row.benchmark),
             SheetCell::speedup(row.ratio, ends),
             row.smallest_effect.map_or(SheetCell::Absent, shown),
-            SheetCell::text(row.verdict.words()),
+            row.verdict.into(),
             reason.map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str())),
         ]
     };

@@ -129,10 +129,5 @@ fn legend(report: &Report, is_adjusted: bool, has_differences: bool) -> String {
 }
 
 pub(super) fn in_words(change: EndpointVerdict) -> Field {
-    let tone = match change {
-        EndpointVerdict::Better => Tone::Better,
-        EndpointVerdict::Worse => Tone::Worse,
-        EndpointVerdict::Same | EndpointVerdict::Undecided | EndpointVerdict::NotEnoughData => Tone::Plain,
-    };
-    Field { tone, ..change.words().into() }
+    Field { tone: change.into(), ..change.words().into() }
 }

@@ -8,7 +8,7 @@ use speedup_core::experiment::gang::ScalingLaw;
 
 use super::{benchmarks::NOTHING, endpoints::in_words};
 use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
-use crate::{answer::Subject, duration::Unit, duration::four_digits, figure::Figure, figure::ScalingFigure};
+use crate::{duration::Unit, duration::four_digits, figure::Figure, figure::ScalingFigure};
 
 /// A section for each series.
 pub(super) fn write(document: &mut Document, report: &Report) {
@@ -21,10 +21,10 @@ pub(super) fn write(document: &mut Document, report: &Report) {
 
 impl Document {
     /// What more hosts bring to plain samples.
-    pub fn of_scaling(report: &ScalingReport, confidence: f64, subject: Subject<'_>) -> Self {
-        let mut document = Self::new(format!("Scaling of {}", subject.metric));
+    pub fn of_scaling(report: &ScalingReport, confidence: f64, metric: &str, unit: &str) -> Self {
+        let mut document = Self::new(format!("Scaling of {metric}"));
         document.section(Kind::Head, document.title.clone());
-        let unit_ns = (subject.unit == "s").then_some(1e9);
+        let unit_ns = (unit == "s").then_some(1e9);
         write_series(&mut document, report, Told { baseline: "", confidence, unit_ns });
         document
     }

@@ -4,7 +4,8 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
 use speedup_analysis::count::counted;
 
 use super::{Plots, Terminal};
-use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, Tone, labels, shortened};
+use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, Tone};
+use crate::names::{labels, shortened};
 
 /// How far everything under a heading stands in.
 const INDENT: usize = 2;

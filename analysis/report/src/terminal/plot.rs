@@ -6,9 +6,9 @@ mod runs;
 
 use self::glyphs::Glyphs;
 use super::page::Page;
-use crate::document::{Tone, shortened};
 use crate::figure::axis::{Axis, Spacing, label};
 use crate::figure::{Figure, Forest, ForestRow, Mark, ProportionFigure};
+use crate::{document::Tone, names::shortened};
 
 /// Rows of a drawing: a screen's worth.
 const MOST_ROWS: usize = 40;

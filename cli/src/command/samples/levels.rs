@@ -275,9 +275,9 @@ fn sheet(answer: &Answer) -> Sheet {
         vec![
             SheetCell::Count(level.level as u64),
             SheetCell::Number(level.variance),
-            SheetCell::of(level.unbiased),
-            SheetCell::of(level.cost),
-            SheetCell::of(level.unrounded),
+            SheetCell::optional(level.unbiased),
+            SheetCell::optional(level.cost),
+            SheetCell::optional(level.unrounded),
             level.repetitions.map_or(SheetCell::Absent, SheetCell::Count),
         ]
     };

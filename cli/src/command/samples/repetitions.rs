@@ -481,7 +481,7 @@ fn rows<'a>(plans: impl Iterator<Item = &'a Plan>, answer: &Answer) -> Sheet {
         ];
         if timed {
             row.push(count(plan.effort.map(|effort| effort.hosts)));
-            row.push(SheetCell::of(plan.effort.map(|effort| effort.hours)));
+            row.push(SheetCell::optional(plan.effort.map(|effort| effort.hours)));
         }
         row.push(
             plan.reason.as_ref().map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str())),

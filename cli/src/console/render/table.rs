@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use console::measure_text_width;
 pub(crate) use speedup_core::value::foreign::one_line as printable;
 pub(crate) use speedup_report::facts::Label as Column;
-use speedup_report::{document::shortened, facts::ABSENT, facts::Sheet, facts::SheetCell};
+use speedup_report::{facts::ABSENT, facts::Sheet, facts::SheetCell, names::shortened};
 
 use crate::console::{Console, Paint};
 
@@ -84,7 +84,9 @@ pub(crate) fn of_sheet(sheet: &Sheet, paint: Paint) -> String {
 fn of_sheet_within(sheet: &Sheet, paint: Paint, width: Option<usize>) -> String {
     let rows: Vec<Vec<String>> = sheet.shown_rows().collect();
     let shown = (0..sheet.headings.len()).filter(|at| sheet.headings[*at].column.is_some());
-    let is_words = |at: usize| sheet.rows.iter().any(|row| matches!(row[at], SheetCell::Words(_)));
+    let is_words = |at: usize| {
+        sheet.rows.iter().any(|row| matches!(row[at], SheetCell::Words(_) | SheetCell::Verdict(..)))
+    };
     let words: Vec<bool> = shown.map(is_words).collect();
     let is_empty = |at: usize| rows.iter().all(|row| row[at] == ABSENT);
     let mut numbers = 0;

@@ -2,8 +2,8 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{forest, frame, history, panel, scaling};
-use crate::{figure::Figure, html::STYLE};
+use super::{STYLE, forest, frame, history, panel, scaling};
+use crate::figure::Figure;
 
 /// Pixels: the width of a forest or a proportion, which takes what it is given, and how much larger a small drawing is.
 const WIDTH: usize = 760;

@@ -85,7 +85,7 @@ pub(super) fn end(x: &str, y: usize, is_within: bool, bar: &str, arrow: &str) ->
 /// A name beside which the speedup has room on a phone.
 fn cut(name: &str) -> String {
     const MOST: usize = 24;
-    crate::document::shortened(name, MOST)
+    crate::names::shortened(name, MOST)
 }
 
 fn told(rows: &[ForestRow]) -> String {

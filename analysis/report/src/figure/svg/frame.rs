@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::short;
-pub(super) use crate::figure::axis::{Labels, TICKS};
-use crate::{figure::Panel, figure::Panels, figure::axis::Axis, figure::axis::label};
+pub(super) use crate::figure::axis::Labels;
+use crate::figure::{Panel, Panels};
 
 /// The size of a small drawing: a phone shows it as it is.
 pub(super) const SIZE: (f64, f64) = (340.0, 220.0);
@@ -56,13 +56,4 @@ pub(super) fn line(points: impl Iterator<Item = (f64, f64)>) -> String {
 /// The title of a drawing: its caption, and whose it is.
 pub(super) fn title(panels: &Panels, panel: &Panel) -> String {
     format!("{}: {}", panels.benchmark, panel.title)
-}
-
-/// The axis of times, with labels in the unit of the benchmark.
-pub(super) fn times(panels: &Panels, axis: Axis) -> (Vec<(f64, String)>, String) {
-    let unit = panels.unit;
-    let ns = 1.0 / unit.of_ns(1.0);
-    let (ticks, decimals) = axis.ticks_in(ns, TICKS);
-    let labels = ticks.into_iter().map(|tick| (tick * ns, label(tick, decimals))).collect();
-    (labels, format!("wall time, {}", unit.name))
 }

@@ -1,8 +1,8 @@
 //! Speedups and proportions with their intervals, one under the other.
 
 use super::{line, mark, picture, words};
-use crate::document::shortened;
 use crate::figure::{Forest, Mark, ProportionFigure, axis::Axis, axis::Spacing, axis::label};
+use crate::names::shortened;
 
 /// Millimetres: from one row to the next, where the axis begins and ends, and where the words at the right end.
 const ROW: f64 = 4.2;
