@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::metric::{MAX_OWN_METRICS, Metric, OwnMetric};
 use super::problem::Problems;
-use super::{Experiment, Fault, KeyPath};
+use super::{Experiment, Fault};
 
 /// Most quantiles of the wall times with verdicts of their own.
 pub const MAX_QUANTILES: usize = 16;
@@ -75,43 +75,44 @@ impl Experiment {
     }
 
     fn subject(&self, name: &str) -> Option<EndpointSubject<'_>> {
-        let own = self.own_metrics.iter().enumerate().find(|(_, own)| own.name == name);
-        let known = || self.metrics.iter().find(|metric| metric.name() == name);
-        own.map(|(place, own)| EndpointSubject::Own(place, own))
-            .or_else(|| Some(EndpointSubject::Metric(*known()?)))
+        if let Some(place) = self.own_metrics.iter().position(|own| own.name == name) {
+            return Some(EndpointSubject::Own(place, &self.own_metrics[place]));
+        }
+        let known = self.metrics.iter().find(|metric| metric.name() == name)?;
+        Some(EndpointSubject::Metric(*known))
     }
 
     pub(super) fn check_endpoints(&self, problems: &mut Problems) {
-        let place = || KeyPath::from(["analysis", "quantiles"]);
+        let place = ["analysis", "quantiles"];
         let quantiles = &self.analysis.quantiles;
-        let (count, most) = (quantiles.len(), MAX_QUANTILES);
-        if count > most {
-            problems.refuse(place(), Fault::TooMany { what: "quantiles", count, most });
+        let count = quantiles.len();
+        if count > MAX_QUANTILES {
+            problems.refuse(place, Fault::TooMany { what: "quantiles", count, most: MAX_QUANTILES });
         }
         let mut seen = BTreeSet::new();
-        for quantile in quantiles.iter().take(most) {
+        for quantile in quantiles.iter().take(MAX_QUANTILES) {
             if !(*quantile > 0.0 && *quantile < 1.0) {
-                problems.refuse(place(), Fault::outside_unit(*quantile));
+                problems.refuse(place, Fault::outside_unit(*quantile));
             } else if !seen.insert(quantile.to_bits()) {
-                problems.refuse(place(), Fault::SameName(quantile.to_string()));
+                problems.refuse(place, Fault::SameName(quantile.to_string()));
             }
         }
-        let (count, most) = (self.analysis.verdicts.len(), MAX_METRIC_VERDICTS);
+        let count = self.analysis.verdicts.len();
+        let most = MAX_METRIC_VERDICTS;
         if count > most {
-            problems
-                .refuse(["analysis", "verdicts"].into(), Fault::TooMany { what: "verdicts", count, most });
+            problems.refuse(["analysis", "verdicts"], Fault::TooMany { what: "verdicts", count, most });
         }
         let mut seen = BTreeSet::new();
         for MetricVerdict { metric, margin, family: _ } in self.analysis.verdicts.iter().take(most) {
-            let place = || KeyPath::from(["analysis", "verdicts", metric]);
+            let place = ["analysis", "verdicts", metric];
             match self.subject(metric) {
-                None => problems.refuse(place(), Fault::VerdictOnUnmeasured(metric.clone())),
-                Some(EndpointSubject::Metric(Metric::Wall)) => problems.refuse(place(), Fault::VerdictOnWall),
-                Some(_) if !seen.insert(metric) => problems.refuse(place(), Fault::SameName(metric.clone())),
+                None => problems.refuse(place, Fault::VerdictOnUnmeasured(metric.clone())),
+                Some(EndpointSubject::Metric(Metric::Wall)) => problems.refuse(place, Fault::VerdictOnWall),
+                Some(_) if !seen.insert(metric) => problems.refuse(place, Fault::SameName(metric.clone())),
                 Some(_) => {}
             }
             if let Some(margin) = margin.filter(|margin| !(*margin > 0.0 && *margin < 1.0)) {
-                problems.refuse(place().at("margin"), Fault::outside_unit(margin));
+                problems.refuse(["analysis", "verdicts", metric, "margin"], Fault::outside_unit(margin));
             }
         }
     }

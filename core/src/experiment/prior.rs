@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Experiment, Rule, problem::Fault, problem::KeyPath, problem::Problems};
+use super::{Experiment, Rule, problem::Fault, problem::Problems};
 
 /// Most paths of a prior: more is a list that nobody reads.
 pub const MAX_PRIOR_PATHS: usize = 64;
@@ -71,21 +71,22 @@ impl LinePrior {
 impl Experiment {
     pub(super) fn check_prior(&self, problems: &mut Problems) {
         let Some(LinePrior { paths, weights }) = &self.analysis.prior else { return };
-        let against = [
-            (!matches!(self.rule, Rule::Bisection(_)), "only a bisection has one"),
-            (paths.is_empty() || paths.len() > MAX_PRIOR_PATHS, "it has no path, or more than 64"),
-            (
-                !paths.iter().take(MAX_PRIOR_PATHS).all(PathWeight::is_sound),
-                "a path is empty, longer than 4096 bytes, or has a control character, or its weight is out of range",
-            ),
-            (
-                weights.len() + 1 != self.versions.len(),
-                "it has not one weight for each version after the first",
-            ),
-            (!weights.iter().copied().all(is_weight), "the weight of a version is out of range"),
-        ];
-        for (_, why) in against.into_iter().filter(|(is_against, _)| *is_against) {
-            problems.refuse(KeyPath::from(["analysis", "prior"]), Fault::Prior(why));
+        let place = ["analysis", "prior"];
+        if !matches!(self.rule, Rule::Bisection(_)) {
+            problems.refuse(place, Fault::Prior("only a bisection has one"));
+        }
+        if paths.is_empty() || paths.len() > MAX_PRIOR_PATHS {
+            problems.refuse(place, Fault::Prior("it has no path, or more than 64"));
+        }
+        if !paths.iter().take(MAX_PRIOR_PATHS).all(PathWeight::is_sound) {
+            let why = "a path is empty, longer than 4096 bytes, or has a control character, or its weight is out of range";
+            problems.refuse(place, Fault::Prior(why));
+        }
+        if weights.len() + 1 != self.versions.len() {
+            problems.refuse(place, Fault::Prior("it has not one weight for each version after the first"));
+        }
+        if !weights.iter().copied().all(is_weight) {
+            problems.refuse(place, Fault::Prior("the weight of a version is out of range"));
         }
     }
 }

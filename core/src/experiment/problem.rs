@@ -56,9 +56,9 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn refuse(&mut self, place: KeyPath, fault: Fault) {
+    pub(super) fn refuse(&mut self, place: impl Into<KeyPath>, fault: Fault) {
         if self.told.len() < MAX_PROBLEMS {
-            self.told.push(Problem { place, fault });
+            self.told.push(Problem { place: place.into(), fault });
         } else {
             self.untold += 1;
         }

@@ -15,12 +15,12 @@ impl Experiment {
             }
         }
         self.check_rule_of_builds(problems);
-        let (what, most) = ("builds", MAX_ALL_BUILDS as usize);
+        let most = MAX_ALL_BUILDS as usize;
         let count = usize::try_from(self.builds()).unwrap_or(usize::MAX);
-        if count > most
-            && self.versions.iter().flat_map(|version| &version.build).all(|b| b.builds <= MAX_BUILDS)
-        {
-            problems.refuse(["versions"].into(), Fault::TooMany { what, count, most });
+        let mut builds = self.versions.iter().flat_map(|version| &version.build);
+        // A version with too many builds by itself has been refused.
+        if count > most && builds.all(|build| build.builds <= MAX_BUILDS) {
+            problems.refuse(["versions"], Fault::TooMany { what: "builds", count, most });
         }
     }
 
@@ -35,42 +35,43 @@ impl Experiment {
         let visits = maximum / self.repetition().runs_of_a_visit().max(1);
         let builds = self.versions.iter().flat_map(|version| &version.build).map(|build| build.builds);
         if let Some(builds) = builds.filter(|builds| (2..visits).contains(builds)).min() {
-            problems.refuse(["repetitions", key].into(), Fault::RuleOfBuilds { builds, visits });
+            problems.refuse(["repetitions", key], Fault::RuleOfBuilds { builds, visits });
         }
     }
 
     /// What is known in commands of benchmarks: they are executed in the versions without a command of their own.
     pub(super) fn names_of_commands(&self) -> Names<'_> {
-        let executes = |version: &&Version| version.command.is_none();
-        if self.versions.iter().any(|version| executes(&version)) {
-            Names::of_versions(self.versions.iter().filter(executes), &self.files)
-        } else {
+        let executing: Vec<&Version> =
+            self.versions.iter().filter(|version| version.command.is_none()).collect();
+        if executing.is_empty() {
             Names::of_versions(&self.versions, &self.files)
+        } else {
+            Names::of_versions(executing, &self.files)
         }
     }
 }
 
 fn check_build(version: &Version, build: &Build, files: &[StagedFile], problems: &mut Problems) {
-    let place = |key: &str| KeyPath::from(["versions", &version.name, key]);
+    let place = KeyPath::from(["versions", &version.name]);
     let Build { command, builds, products, timeout } = build;
     let names = Names::of_build(version, files);
-    check_line(command, &names, [place("build"), place("build_shell")], problems);
-    check_range(u64::from(*builds), 1, u64::from(MAX_BUILDS), || place("builds"), problems);
-    check_length(*timeout, place("build_timeout"), problems);
+    check_line(command, &names, [place.at("build"), place.at("build_shell")], problems);
+    check_range(u64::from(*builds), 1, u64::from(MAX_BUILDS), place.at("builds"), problems);
+    check_length(*timeout, place.at("build_timeout"), problems);
     let count = products.len();
     if count == 0 {
-        problems.refuse(place("products"), Fault::NoProducts);
+        problems.refuse(place.at("products"), Fault::NoProducts);
     }
     if count > MAX_PRODUCTS {
-        problems.refuse(place("products"), Fault::TooMany { what: "products", count, most: MAX_PRODUCTS });
+        problems.refuse(place.at("products"), Fault::TooMany { what: "products", count, most: MAX_PRODUCTS });
     }
     for (name, path) in products.iter().take(MAX_PRODUCTS) {
-        let place = || place("products").at(name);
+        let place = ["versions", &version.name, "products", name];
         if !is_identifier(name) || name.len() > MAX_NAME_BYTES {
-            problems.refuse(place(), Fault::ProductName(name.clone()));
+            problems.refuse(place, Fault::ProductName(name.clone()));
         }
         if !is_inside(path) {
-            problems.refuse(place(), Fault::ProductPath(path.clone()));
+            problems.refuse(place, Fault::ProductPath(path.clone()));
         }
     }
 }

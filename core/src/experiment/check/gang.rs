@@ -15,16 +15,15 @@ impl Experiment {
     }
 
     pub(super) fn check_gangs(&self, problems: &mut Problems) {
-        let of_sets = self.independence.policy.is_of_sets();
-        let lacking = [
-            (!self.has_gangs(), "none has `hosts`"),
-            (
-                self.independence.scope == Scope::Experiment,
-                "the scope is the experiment, whose runs want sets of several sizes",
-            ),
-        ];
-        for (_, why) in lacking.into_iter().filter(|(is_lacking, _)| of_sets && *is_lacking) {
-            problems.refuse(["independence", "policy"].into(), Fault::Sets(why));
+        if self.independence.policy.is_of_sets() {
+            let place = ["independence", "policy"];
+            if !self.has_gangs() {
+                problems.refuse(place, Fault::Sets("none has `hosts`"));
+            }
+            if self.independence.scope == Scope::Experiment {
+                let why = "the scope is the experiment, whose runs want sets of several sizes";
+                problems.refuse(place, Fault::Sets(why));
+            }
         }
         if !self.has_gangs() {
             return;
@@ -43,18 +42,17 @@ impl Experiment {
         }
         for (name, count) in sizes.into_iter().filter(|(_, count)| *count > MAX_SIZES) {
             let fault = Fault::TooMany { what: "numbers of hosts", count, most: MAX_SIZES };
-            problems.refuse(["benchmarks", name, "hosts"].into(), fault);
+            problems.refuse(["benchmarks", name, "hosts"], fault);
         }
-        let against = [
-            (
-                self.order == Order::Blocked,
-                "the order is blocked, where one host serves all versions after each other",
-            ),
-            (self.levels.are_nested(), "it repeats over hosts or boots"),
-            (self.independence.policy == Policy::Rebooted, "hosts are to boot anew between runs"),
-        ];
-        for (_, why) in against.into_iter().filter(|(is_against, _)| *is_against) {
-            problems.refuse(["benchmarks"].into(), Fault::Gang(why));
+        if self.order == Order::Blocked {
+            let why = "the order is blocked, where one host serves all versions after each other";
+            problems.refuse(["benchmarks"], Fault::Gang(why));
+        }
+        if self.levels.are_nested() {
+            problems.refuse(["benchmarks"], Fault::Gang("it repeats over hosts or boots"));
+        }
+        if self.independence.policy == Policy::Rebooted {
+            problems.refuse(["benchmarks"], Fault::Gang("hosts are to boot anew between runs"));
         }
     }
 }
@@ -67,14 +65,14 @@ fn check_no_rank(benchmark: &Benchmark, name: &str, problems: &mut Problems) {
     };
     let texts = benchmark.command.texts().chain(launch.iter().map(String::as_str));
     if texts.flat_map(placeholders).any(|placeholder| placeholder == RANK) {
-        problems.refuse(["benchmarks", name, "time_ranks"].into(), Fault::RankUnknown);
+        problems.refuse(["benchmarks", name, "time_ranks"], Fault::RankUnknown);
     }
 }
 
 fn check_gang(gang: &Gang, place: &KeyPath, problems: &mut Problems) {
-    check_range(gang.hosts.into(), 1, MAX_GANG.into(), || place.at("hosts"), problems);
+    check_range(gang.hosts.into(), 1, MAX_GANG.into(), place.at("hosts"), problems);
     let most = MAX_RANKS_PER_HOST.into();
-    check_range(gang.ranks_per_host.into(), 1, most, || place.at("ranks_per_host"), problems);
+    check_range(gang.ranks_per_host.into(), 1, most, place.at("ranks_per_host"), problems);
     if gang.times_ranks && gang.launcher == GangLauncher::None {
         problems.refuse(place.at("time_ranks"), Fault::NoRanks);
     }

@@ -2,7 +2,7 @@
 
 use super::super::problem::{KeyPath, Problems};
 use super::super::{Experiment, Version};
-use super::{Known, Names, check_text};
+use super::{KnownPlaceholder, Names, check_text};
 use crate::experiment::software::{ContainerLauncher, IMAGE, MAX_NAME_BYTES, SCRATCH, Software, WORK};
 
 impl Experiment {
@@ -31,13 +31,11 @@ impl Experiment {
 fn check_software(software: &Software, names: &Names<'_>, place: &KeyPath, problems: &mut Problems) {
     software.check_bounds(place, problems);
     let Software { prologue, modules, spack_environment, spack, container, .. } = software;
-    let one = |key: &'static str, text: &Option<String>, problems: &mut Problems| {
+    for (key, text) in [("prologue", prologue), ("spack_environment", spack_environment)] {
         if let Some(text) = text {
             check_text(text, names, || place.at(key), problems);
         }
-    };
-    one("prologue", prologue, problems);
-    one("spack_environment", spack_environment, problems);
+    }
     for (key, all) in [("modules", modules), ("spack", spack)] {
         for (number, name) in all.iter().enumerate() {
             check_text(name, names, || place.at(key).at(&number), problems);
@@ -62,9 +60,9 @@ impl Names<'_> {
     /// With what is known in the commands of a container.
     fn of_container(&self) -> Self {
         let mut names = self.clone();
-        let own = [IMAGE, WORK, SCRATCH]
-            .map(|name| (name.into(), Known { longest: MAX_NAME_BYTES, versions: 0, lacking: None }));
-        names.known.extend(own);
+        for name in [IMAGE, WORK, SCRATCH] {
+            names.known.insert(name.into(), KnownPlaceholder::given(MAX_NAME_BYTES));
+        }
         names
     }
 }

@@ -11,7 +11,7 @@ impl Environment {
     /// Refuses each value outside its bounds, in the order of the keys of `[environment]`.
     pub(in crate::experiment) fn check_bounds(&self, problems: &mut Problems) {
         let mut refuse = |key, value, allowed| {
-            problems.refuse(["environment", key].into(), Fault::OutOfRange { value, allowed });
+            problems.refuse(["environment", key], Fault::OutOfRange { value, allowed });
         };
         match &self.cpus {
             CpuChoice::Cores(0) => {
