@@ -12,9 +12,7 @@
 )]
 
 use rand::RngExt as _;
-use speedup_analysis::study::{
-    MixtureReport, Mixtures, Report, ReportOptions, Study, StudyPhase, StudyStanding,
-};
+use speedup_analysis::study::{MixtureReport, Mixtures, Report, ReportOptions, Study, StudyStanding};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::run::{lease::Evidence, lease::Lease, record::Failure, record::Outcome, record::Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, BootId, ExperimentId, LeaseEpoch, RunIndex};
@@ -175,7 +173,7 @@ fn empty_study(benchmarks: u32, runs: u32) -> Result<Study, Box<dyn Error>> {
         experiment: experiment()?,
         submitted: Timestamp(0),
         submitted_by: "bench".to_owned(),
-        phase: StudyPhase::Finished { at: Timestamp(1), cancelled: false },
+        phase: speedup_core::machine::StatusPhase::Finished { at: Timestamp(1), cancelled: false },
         tally: Tally::default(),
     };
     Ok(Study::new(plan, standing))

@@ -4,8 +4,8 @@
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures, and prints its figures")]
 
-use speedup_analysis::study::{Study, StudyPhase, StudyStanding};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_analysis::study::{Study, StudyStanding};
+use speedup_core::machine::{StatusPhase, event::AttemptEnd, event::EndedAttempt, event::Tally};
 use speedup_core::run::{lease::Evidence, lease::Lease, record::Outcome, record::Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::value::{seed::Seed, seed::below, time::Timestamp};
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         experiment: experiment()?,
         submitted: Timestamp(0),
         submitted_by: "example".to_owned(),
-        phase: StudyPhase::Finished { at: Timestamp(1), cancelled: false },
+        phase: StatusPhase::Finished { at: Timestamp(1), cancelled: false },
         tally: Tally::default(),
     };
     let cells = plan.order().to_vec();

@@ -76,7 +76,7 @@ pub use self::{
 };
 use self::{missing::losses::HostLosses, rule::Costs, validity::built::Builds, validity::canary::Canary};
 pub use crate::conclusion::EndpointVerdict;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::machine::{StatusPhase, event::AttemptEnd, event::EndedAttempt, event::Tally};
 use speedup_core::value::{id::ExperimentId, id::RunIndex, id::VersionIndex, time::Timestamp};
 use speedup_core::{host::Exclusion, plan::Plan, repetition::Rule, run::AfterLoss, run::record::Outcome};
 use speedup_statistics::inference::{ConfidenceLevel, LevelError, Threshold};
@@ -91,30 +91,9 @@ pub struct StudyStanding {
     pub submitted: Timestamp,
     pub submitted_by: String,
     /// Whether its runs are still given out.
-    pub phase: StudyPhase,
+    pub phase: StatusPhase,
     /// How its runs stand.
     pub tally: Tally,
-}
-
-/// Whether runs are still given out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StudyPhase {
-    Running,
-    /// They would be, and no connected host can take any of them.
-    WaitingForHosts,
-    /// Not until someone resumes it.
-    Paused {
-        reason: String,
-    },
-    /// All are settled, and the plan's rule has to say whether they are enough.
-    Deciding,
-    /// It was cancelled; runs under way end.
-    Cancelling,
-    /// All runs are settled.
-    Finished {
-        at: Timestamp,
-        cancelled: bool,
-    },
 }
 
 /// An experiment under study.

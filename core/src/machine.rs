@@ -41,7 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use active::{Active, Built, HostLosses, Kept, Phase};
+pub use active::{Active, Built, HostLosses, Kept, Phase, StatusPhase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use eligibility::{needed_allocation, needs_reboots};

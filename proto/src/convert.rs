@@ -48,4 +48,5 @@ pub use moment::{
     timestamp_of_seconds,
 };
 pub use request::{Proposal, Submission};
-pub use status::{ExperimentStatus, StatusPhase};
+pub use speedup_core::machine::StatusPhase;
+pub use status::ExperimentStatus;

@@ -1,10 +1,10 @@
 //! An export, piece by piece, becomes a study.
 
-use speedup_analysis::study::{AttemptError, Study, StudyPhase, StudyStanding};
+use speedup_analysis::study::{AttemptError, Study, StudyStanding};
 use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
 use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
 use speedup_core::{experiment::Experiment, experiment::MAX_RUNS, host::Exclusion};
-use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
+use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed};
 use speedup_proto::v1;
 use thiserror::Error;
 use tonic::Status;
@@ -144,20 +144,11 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
 }
 
 fn standing(status: ExperimentStatus) -> StudyStanding {
-    let phase = match status.phase {
-        // Further runs may follow.
-        StatusPhase::Running => StudyPhase::Running,
-        StatusPhase::WaitingForHosts => StudyPhase::WaitingForHosts,
-        StatusPhase::Paused { reason } => StudyPhase::Paused { reason },
-        StatusPhase::Deciding => StudyPhase::Deciding,
-        StatusPhase::Cancelling => StudyPhase::Cancelling,
-        StatusPhase::Finished { at, cancelled } => StudyPhase::Finished { at, cancelled },
-    };
     StudyStanding {
         experiment: status.experiment,
         submitted: status.submitted,
         submitted_by: status.submitted_by,
-        phase,
+        phase: status.phase,
         tally: status.tally,
     }
 }

@@ -25,12 +25,13 @@ pub use bisection::{
 pub use sequential::first_decisive_look;
 
 pub(super) use self::costs::Costs;
-use super::{BenchmarkReport, Study, StudyPhase};
+use super::{BenchmarkReport, Study};
 use crate::conclusion::{Spelled, Verdict, WarningCode, Warnings, Word};
 use crate::{count::counted, study::report::head::Head};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment, MAX_RUNS, Rule};
-use speedup_core::{machine::event::Tally, plan::Extension, plan::Plan, plan::Shape, value::time::Span};
+use speedup_core::machine::{StatusPhase, event::Tally};
+use speedup_core::{plan::Extension, plan::Plan, plan::Shape, value::time::Span};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// What the plan's rule of repetition says.
@@ -341,8 +342,10 @@ fn named(rule: Rule, center: Center) -> Option<(RuleKind, &'static str)> {
 /// Why nothing is computed yet.
 fn unsettled(study: &Study) -> Option<(RuleState, String)> {
     let Tally { waiting, leased, running, measured, failed, cancelled, .. } = study.standing.tally;
-    let was_cancelled =
-        matches!(study.standing.phase, StudyPhase::Cancelling | StudyPhase::Finished { cancelled: true, .. });
+    let was_cancelled = matches!(
+        study.standing.phase,
+        StatusPhase::Cancelling | StatusPhase::Finished { cancelled: true, .. }
+    );
     if was_cancelled || cancelled > 0 {
         let words = "The experiment was cancelled, so its rule concludes nothing.".to_owned();
         return Some((RuleState::BrokenOff, words));

@@ -2,8 +2,8 @@
 //! the rule asked after each, as a coordinator does.
 
 use speedup_analysis::conclusion::Verdict;
-use speedup_analysis::study::{RuleReport, RuleState, Study, StudyPhase, StudyStanding};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_analysis::study::{RuleReport, RuleState, Study, StudyStanding};
+use speedup_core::machine::{StatusPhase, event::AttemptEnd, event::EndedAttempt, event::Tally};
 use speedup_core::run::{lease::Evidence, lease::Lease, record::Outcome, record::Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::value::{seed::Seed, time::Timestamp};
@@ -85,7 +85,7 @@ impl SequentialExperiment {
             experiment: self.id,
             submitted: Timestamp(0),
             submitted_by: "study".to_owned(),
-            phase: StudyPhase::Running,
+            phase: StatusPhase::Running,
             tally: Tally { measured: plan.runs(), ..Tally::default() },
         };
         let mut study = Study::new(plan.clone(), standing);

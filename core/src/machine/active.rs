@@ -86,6 +86,49 @@ pub enum Phase {
     Cancelled,
 }
 
+/// Phase of an experiment as its status and its reports show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusPhase {
+    /// Its runs are given out.
+    Running,
+    /// Its runs would be given out, but no connected host can take any of them.
+    WaitingForHosts,
+    /// No run is given out until it is resumed.
+    Paused { reason: String },
+    /// All its runs are settled; its rule has to say whether they are enough.
+    Deciding,
+    /// It was cancelled; runs under way end.
+    Cancelling,
+    /// Nothing changes any more.
+    Finished { at: Timestamp, cancelled: bool },
+}
+
+impl From<&Phase> for StatusPhase {
+    fn from(phase: &Phase) -> Self {
+        match phase {
+            // Its rule has decided: it finishes at once.
+            Phase::Running | Phase::Decided => Self::Running,
+            Phase::Deciding => Self::Deciding,
+            Phase::Paused { reason } => Self::Paused { reason: reason.clone() },
+            Phase::Cancelled => Self::Cancelling,
+        }
+    }
+}
+
+impl StatusPhase {
+    /// When it finished, if it has.
+    pub fn finished(&self) -> Option<Timestamp> {
+        match self {
+            Self::Finished { at, cancelled: _ } => Some(*at),
+            Self::Running
+            | Self::WaitingForHosts
+            | Self::Paused { .. }
+            | Self::Deciding
+            | Self::Cancelling => None,
+        }
+    }
+}
+
 /// What became of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Built {

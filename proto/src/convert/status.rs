@@ -1,8 +1,7 @@
 //! The status of an experiment, active or finished: what users are told and the store keeps.
 
 use speedup_core::experiment::{MAX_RUNS, MAX_TAGS};
-use speedup_core::machine::Phase;
-use speedup_core::machine::event::Tally;
+use speedup_core::machine::{StatusPhase, event::Tally};
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
 
@@ -30,39 +29,6 @@ pub struct ExperimentStatus {
     pub words: String,
     /// Whether it looks for the version with a step: versions that cannot be built or run are then part of its answer.
     pub bisects: bool,
-}
-
-/// What may happen to an experiment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StatusPhase {
-    /// Its runs are given out.
-    Running,
-    /// They would be, and no connected host can take any of them.
-    WaitingForHosts,
-    /// None is given out until it is resumed.
-    Paused {
-        reason: String,
-    },
-    /// All its runs are settled; its rule has to say whether they are enough.
-    Deciding,
-    /// It was cancelled; runs under way end.
-    Cancelling,
-    Finished {
-        at: Timestamp,
-        cancelled: bool,
-    },
-}
-
-impl From<&Phase> for StatusPhase {
-    fn from(phase: &Phase) -> Self {
-        match phase {
-            // Its rule has decided: it finishes at once.
-            Phase::Running | Phase::Decided => Self::Running,
-            Phase::Deciding => Self::Deciding,
-            Phase::Paused { reason } => Self::Paused { reason: reason.clone() },
-            Phase::Cancelled => Self::Cancelling,
-        }
-    }
 }
 
 structure!(
@@ -114,20 +80,6 @@ fn stored_phase_in(
     field: &str,
 ) -> Result<StatusPhase, Malformed> {
     phase(chosen(wire, field)?.into(), at.map(Timestamp), "finished_ns")
-}
-
-impl StatusPhase {
-    /// When it finished, if it has.
-    pub fn finished(&self) -> Option<Timestamp> {
-        match self {
-            Self::Finished { at, cancelled: _ } => Some(*at),
-            Self::Running
-            | Self::WaitingForHosts
-            | Self::Paused { .. }
-            | Self::Deciding
-            | Self::Cancelling => None,
-        }
-    }
 }
 
 impl From<&StatusPhase> for WirePhase {

@@ -1,9 +1,10 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::study::{Study, StudyPhase, StudyStanding, gather::cell::ConditionCounts};
+use crate::study::{Study, StudyStanding, gather::cell::ConditionCounts};
 use crate::{conclusion::Spelled, conclusion::Word};
 use serde::{Deserialize, Serialize};
-use speedup_core::{experiment::Version, machine::event::Tally, value::time::Timestamp};
+use speedup_core::machine::{StatusPhase, event::Tally};
+use speedup_core::{experiment::Version, value::time::Timestamp};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 
 /// What the experiment is, and how far it has come.
@@ -140,13 +141,13 @@ impl Head {
         let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
         let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {
-            StudyPhase::Running => (None, ReportPhase::Running),
-            StudyPhase::WaitingForHosts => (None, ReportPhase::WaitingForHosts),
-            StudyPhase::Paused { .. } => (None, ReportPhase::Paused),
-            StudyPhase::Deciding => (None, ReportPhase::Deciding),
-            StudyPhase::Cancelling => (None, ReportPhase::Cancelling),
-            StudyPhase::Finished { at, cancelled: true } => (Some(*at), ReportPhase::Cancelled),
-            StudyPhase::Finished { at, cancelled: false } => (Some(*at), ReportPhase::Finished),
+            StatusPhase::Running => (None, ReportPhase::Running),
+            StatusPhase::WaitingForHosts => (None, ReportPhase::WaitingForHosts),
+            StatusPhase::Paused { .. } => (None, ReportPhase::Paused),
+            StatusPhase::Deciding => (None, ReportPhase::Deciding),
+            StatusPhase::Cancelling => (None, ReportPhase::Cancelling),
+            StatusPhase::Finished { at, cancelled: true } => (Some(*at), ReportPhase::Cancelled),
+            StatusPhase::Finished { at, cancelled: false } => (Some(*at), ReportPhase::Finished),
         };
         let state = match (measured_runs, phase) {
             (0, _) => State::Empty,

@@ -11,9 +11,9 @@ pub use self::report::{
     PathWeightReport, SeveralStepsReport, StepSizeReport,
 };
 use super::{RuleKind, RuleReport, RuleState};
-use crate::{study::Study, study::StudyPhase, study::gather::cell::CellRecords};
+use crate::{study::Study, study::gather::cell::CellRecords};
 use speedup_core::experiment::{Bisection, EndpointSubject, metric::Metric};
-use speedup_core::value::id::VersionIndex;
+use speedup_core::{machine::StatusPhase, value::id::VersionIndex};
 use speedup_statistics::bisection::{
     CommitLine, FEWEST_BLOCK_RUNS, StepAnswer, StepBisection, StepCaveat, StepRule, StepVerdict,
 };
@@ -57,7 +57,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, rule: Bisection) -> 
         return state(RuleState::Enough, "There is no line of commits to search.".to_owned(), None);
     };
     let unsettled = super::unsettled(study);
-    let is_over = matches!(study.standing.phase, StudyPhase::Finished { .. });
+    let is_over = matches!(study.standing.phase, StatusPhase::Finished { .. });
     let next = if unsettled.is_some() || is_over { None } else { line.next() };
     let bisection = line.report(next);
     let (of, words) = match (unsettled, &bisection.next) {
@@ -211,5 +211,5 @@ fn indices(versions: impl IntoIterator<Item = VersionIndex>) -> Vec<u32> {
 
 /// Whether nothing is given out any more, by a person's word or by a limit.
 fn was_cancelled(study: &Study) -> bool {
-    matches!(study.standing.phase, StudyPhase::Cancelling | StudyPhase::Finished { cancelled: true, .. })
+    matches!(study.standing.phase, StatusPhase::Cancelling | StatusPhase::Finished { cancelled: true, .. })
 }

@@ -7,10 +7,10 @@ mod times;
 
 use self::{builds::BuildSpread, hosts::Hosts, hosts::class};
 pub(super) use self::{gangs::with_ranks, times::Times};
-use crate::study::{Report, Study, StudyPhase, StudyStanding};
+use crate::study::{Report, Study, StudyStanding};
 use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 use speedup_core::experiment::{Metric, Policy, build::UsedBuild};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::machine::{StatusPhase, event::AttemptEnd, event::EndedAttempt, event::Tally};
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::run::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, conditions::Conditions, timer::TimerError};
@@ -246,9 +246,9 @@ impl Synthetic {
     pub(super) fn study(&self) -> Study {
         let phase = match self.finished {
             true => {
-                StudyPhase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: self.cancelled }
+                StatusPhase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: self.cancelled }
             }
-            false => StudyPhase::Running,
+            false => StatusPhase::Running,
         };
         let standing = StudyStanding {
             experiment: experiment(1),

@@ -1,11 +1,11 @@
 //! An experiment whose runs are drawn from a law, carried out stage by stage.
 
-use crate::{study::Report, study::Study, study::StudyPhase, study::StudyStanding, study::rule::RuleReport};
+use crate::{study::Report, study::Study, study::StudyStanding, study::rule::RuleReport};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::build::{Build, UsedBuild};
 use speedup_core::experiment::{Bisection, CommandLine, Order, Rule, metric::Metric};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::machine::{StatusPhase, event::AttemptEnd, event::EndedAttempt, event::Tally};
 use speedup_core::run::{lease::Evidence, lease::Lease, record::Failure, record::Outcome, record::Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
 use speedup_core::value::{seed::Seed, time::Span, time::Timestamp};
@@ -133,7 +133,7 @@ impl Virtual {
             experiment: experiment(),
             submitted: Timestamp(0),
             submitted_by: "tester".to_owned(),
-            phase: if self.cancelled { StudyPhase::Cancelling } else { StudyPhase::Running },
+            phase: if self.cancelled { StatusPhase::Cancelling } else { StatusPhase::Running },
             tally: Tally { measured, failed, waiting: self.outstanding, ..Tally::default() },
         };
         let mut study = Study::new(self.plan.clone(), standing);
