@@ -303,8 +303,8 @@ impl Machine {
 
     /// The hosts that people may call this, by id. Those whose ids were reset and that are away are no one's any more.
     pub fn hosts_called<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Host> {
-        let called = move |host: &&Host| host.facts.is_called(name) && (host.is_here() || !host.is_released);
-        self.hosts_after(None).filter(called)
+        let known = self.hosts_after(None).filter(|host| host.is_here() || !host.is_released);
+        known.filter(move |host| host.facts.is_called(name))
     }
 
     /// A host by its id.
@@ -315,13 +315,14 @@ impl Machine {
     /// The facts in which a host differs from those that an experiment takes, if it does not take it; none are told of
     /// classes whose fingerprints are not kept.
     pub fn passed(&self, host: &HostId, experiment: ExperimentId) -> Option<Vec<Difference>> {
-        let (host, active) = (self.host(host)?, self.experiments.get(&experiment)?);
+        let host = self.host(host)?;
+        let active = self.experiments.get(&experiment)?;
         if active.admits(host.class) {
             return None;
         }
-        let own = self.fingerprint(host.class);
-        let differences = |class: &ClassId| Some(own?.differences(self.fingerprint(*class)?));
-        let nearest = active.kept.classes.iter().filter_map(differences).min_by_key(Vec::len);
+        let Some(own) = self.fingerprint(host.class) else { return Some(Vec::new()) };
+        let admitted = active.kept.classes.iter().filter_map(|class| self.fingerprint(*class));
+        let nearest = admitted.map(|fingerprint| own.differences(fingerprint)).min_by_key(Vec::len);
         Some(nearest.unwrap_or_default())
     }
 
@@ -345,42 +346,14 @@ impl Machine {
 
     /// The attempt that an event ends, for the index; ask before the event is replayed.
     pub fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
-        let (host, epoch, end) = match &event.change {
-            Change::RunReported { host, lease, record } | Change::PartEnded { host, lease, record } => {
-                (host, lease, AttemptEnd::Reported(record.clone()))
-            }
-            Change::AttemptLost { host, lease, reason, after } => {
-                (host, lease, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })
-            }
-            Change::CoordinatorStarted
-            | Change::Submitted { .. }
-            | Change::Paused { .. }
-            | Change::Resumed { .. }
-            | Change::Cancelled { .. }
-            | Change::Extended { .. }
-            | Change::Finished { .. }
-            | Change::AwaitingDecision { .. }
-            | Change::Decided { .. }
-            | Change::ClassPinned { .. }
-            | Change::ClassApproved { .. }
-            | Change::HostDrifted { .. }
-            | Change::HostDrained { .. }
-            | Change::HostQuarantined { .. }
-            | Change::HostResumed { .. }
-            | Change::HostReset { .. }
-            | Change::EngineNoted(_)
-            | Change::RebootAsked { .. }
-            | Change::VisitBroken { .. }
-            | Change::HostJoined { .. }
-            | Change::HostLeft { .. }
-            | Change::HostAsked { .. }
-            | Change::HostPassed { .. }
-            | Change::HostHeld { .. }
-            | Change::HostReady { .. }
-            | Change::LeaseGranted(_)
-            | Change::GangGranted(_)
-            | Change::RunStarted { .. }
-            | Change::LateReport { .. } => return None,
+        let (host, epoch, end) = if let Change::RunReported { host, lease, record }
+        | Change::PartEnded { host, lease, record } = &event.change
+        {
+            (host, lease, AttemptEnd::Reported(record.clone()))
+        } else if let Change::AttemptLost { host, lease, reason, after } = &event.change {
+            (host, lease, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })
+        } else {
+            return None;
         };
         let lease = self.host(host)?.lease.clone().filter(|lease| lease.epoch == *epoch)?;
         let cell = self.experiments.get(&lease.experiment)?.kept.plan.cell_number(lease.run);
@@ -391,11 +364,10 @@ impl Machine {
     pub fn pool(&self) -> Pool {
         let mut classes: BTreeMap<ClassId, HostClass> = BTreeMap::new();
         for host in self.hosts.iter().filter(|host| host.is_here()) {
-            let class = classes.entry(host.class);
-            count(
-                class.or_insert_with_key(|id| HostClass { class: id.to_string(), ..HostClass::default() }),
-                host,
-            );
+            let class = classes
+                .entry(host.class)
+                .or_insert_with_key(|id| HostClass { class: id.to_string(), ..HostClass::default() });
+            count(class, host);
         }
         Pool { classes: classes.into_values().collect() }
     }

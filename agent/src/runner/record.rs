@@ -46,41 +46,30 @@ pub(super) fn record(
     }
 }
 
-/// Adds what the clock and `wait4` say of the wanted metrics.
+/// Adds the wanted metrics that the clock and `wait4` measure.
 fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut MetricReadings) {
-    for &metric in wanted {
-        let value = match metric {
-            Metric::Wall => wall_ns,
-            Metric::User => usage.user_ns,
-            Metric::System => usage.system_ns,
-            // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
-            Metric::MaxRss if usage.max_rss_bytes <= usage.max_rss_floor_bytes => {
-                readings.absent.insert(metric, Absence::BelowFloor);
-                continue;
-            }
-            Metric::MaxRss => usage.max_rss_bytes,
-            Metric::MinorFaults => usage.minor_faults,
-            Metric::MajorFaults => usage.major_faults,
-            Metric::VoluntarySwitches => usage.switches.voluntary,
-            Metric::InvoluntarySwitches => usage.switches.involuntary,
-            Metric::BlockReads => usage.block_in,
-            Metric::BlockWrites => usage.block_out,
-            Metric::Instructions
-            | Metric::Cycles
-            | Metric::CacheReferences
-            | Metric::CacheMisses
-            | Metric::Branches
-            | Metric::BranchMisses
-            | Metric::TaskClock
-            | Metric::CpuMigrations
-            | Metric::EnergyPackage
-            | Metric::EnergyDram
-            | Metric::MemoryPeak
-            | Metric::TreeCpu
-            | Metric::TreeUser
-            | Metric::TreeSystem => continue,
-        };
-        readings.values.insert(metric, value);
+    let values = [
+        (Metric::Wall, wall_ns),
+        (Metric::User, usage.user_ns),
+        (Metric::System, usage.system_ns),
+        (Metric::MaxRss, usage.max_rss_bytes),
+        (Metric::MinorFaults, usage.minor_faults),
+        (Metric::MajorFaults, usage.major_faults),
+        (Metric::VoluntarySwitches, usage.switches.voluntary),
+        (Metric::InvoluntarySwitches, usage.switches.involuntary),
+        (Metric::BlockReads, usage.block_in),
+        (Metric::BlockWrites, usage.block_out),
+    ];
+    for (metric, value) in values {
+        if !wanted.contains(&metric) {
+            continue;
+        }
+        // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
+        if metric == Metric::MaxRss && value <= usage.max_rss_floor_bytes {
+            readings.absent.insert(metric, Absence::BelowFloor);
+        } else {
+            readings.values.insert(metric, value);
+        }
     }
 }
 

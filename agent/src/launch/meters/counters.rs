@@ -114,34 +114,21 @@ impl Counter {
     }
 }
 
-/// The kind of a metric's event, and its number (`linux/perf_event.h`).
+/// Metrics that are events of the kernel, each with the kind of its event and its number (`linux/perf_event.h`).
+const EVENTS: [(Metric, (u32, u64)); 8] = [
+    (Metric::Cycles, (KIND_HARDWARE, 0)),
+    (Metric::Instructions, (KIND_HARDWARE, 1)),
+    (Metric::CacheReferences, (KIND_HARDWARE, 2)),
+    (Metric::CacheMisses, (KIND_HARDWARE, 3)),
+    (Metric::Branches, (KIND_HARDWARE, 4)),
+    (Metric::BranchMisses, (KIND_HARDWARE, 5)),
+    (Metric::TaskClock, (KIND_SOFTWARE, 1)),
+    (Metric::CpuMigrations, (KIND_SOFTWARE, 4)),
+];
+
+/// The event of a metric, if it is one.
 fn event(metric: Metric) -> Option<(u32, u64)> {
-    match metric {
-        Metric::Cycles => Some((KIND_HARDWARE, 0)),
-        Metric::Instructions => Some((KIND_HARDWARE, 1)),
-        Metric::CacheReferences => Some((KIND_HARDWARE, 2)),
-        Metric::CacheMisses => Some((KIND_HARDWARE, 3)),
-        Metric::Branches => Some((KIND_HARDWARE, 4)),
-        Metric::BranchMisses => Some((KIND_HARDWARE, 5)),
-        Metric::TaskClock => Some((KIND_SOFTWARE, 1)),
-        Metric::CpuMigrations => Some((KIND_SOFTWARE, 4)),
-        Metric::Wall
-        | Metric::User
-        | Metric::System
-        | Metric::MaxRss
-        | Metric::MinorFaults
-        | Metric::MajorFaults
-        | Metric::VoluntarySwitches
-        | Metric::InvoluntarySwitches
-        | Metric::BlockReads
-        | Metric::BlockWrites
-        | Metric::EnergyPackage
-        | Metric::EnergyDram
-        | Metric::MemoryPeak
-        | Metric::TreeCpu
-        | Metric::TreeUser
-        | Metric::TreeSystem => None,
-    }
+    EVENTS.iter().find(|(counted, _)| *counted == metric).map(|(_, event)| *event)
 }
 
 /// What is left of a metric when the kernel's part is not counted.
