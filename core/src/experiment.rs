@@ -323,11 +323,10 @@ pub enum KeepOutput {
 impl Experiment {
     /// How often each cell is repeated before the rule asks for more.
     pub fn repetition(&self) -> Repetition {
-        let (levels, runs) = (self.levels, self.runs);
-        if levels.are_nested() {
-            Repetition::Nested { hosts: levels.hosts(), boots: levels.boots(), runs }
+        if self.levels.are_nested() {
+            Repetition::Nested { hosts: self.levels.hosts(), boots: self.levels.boots(), runs: self.runs }
         } else {
-            Repetition::Runs(runs)
+            Repetition::Runs(self.runs)
         }
     }
 
@@ -349,13 +348,8 @@ impl Experiment {
     pub fn units_of_a_cell(&self) -> u64 {
         let visits = match self.repetition() {
             Repetition::Runs(runs) => runs,
-            Repetition::Nested { hosts, boots, .. } => {
-                if hosts > 1 {
-                    hosts
-                } else {
-                    boots
-                }
-            }
+            Repetition::Nested { hosts, .. } if hosts > 1 => hosts,
+            Repetition::Nested { boots, .. } => boots,
         };
         let built = self.versions.iter().filter_map(|version| version.build.as_ref());
         let builds = built.map(|build| build.builds).filter(|builds| *builds > 1);
@@ -449,9 +443,11 @@ impl Experiment {
     pub fn add_control(&mut self) {
         const LETTERS: &[u8] = b"bcdfghjkmnpqrstvwxz";
         let mut random = self.seed.child("the name of the control");
-        let mut letter = || char::from(LETTERS[below(LETTERS.len() as u64, &mut random) as usize]);
         let name = loop {
-            let name: String = (0..6).map(|_| letter()).collect();
+            let mut name = String::new();
+            for _ in 0..6 {
+                name.push(char::from(LETTERS[below(LETTERS.len() as u64, &mut random) as usize]));
+            }
             if self.versions.iter().all(|version| version.name != name) {
                 break name;
             }

@@ -77,9 +77,8 @@ pub fn placeholder(name: &str) -> String {
 /// Whether a path names something within the working directory of a build and nothing else: relative, and each of its
 /// parts a name.
 pub fn is_inside(path: &str) -> bool {
-    let is_name = |part: &str| !part.is_empty() && part != "." && part != "..";
     path.len() <= MAX_PRODUCT_PATH_BYTES
-        && path.split('/').all(is_name)
+        && path.split('/').all(|part| !["", ".", ".."].contains(&part))
         && !path.chars().any(char::is_control)
 }
 

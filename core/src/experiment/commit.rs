@@ -70,13 +70,13 @@ impl Commit {
 
     /// Whether it can be what Git says of a commit.
     pub(crate) fn is_sound(&self) -> bool {
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let is_line = |text: &str, most| text.len() <= most && !text.chars().any(char::is_control);
+        let has_controls =
+            [&self.revision, &self.subject].into_iter().any(|text| text.contains(char::is_control));
         ID_DIGITS.contains(&self.id.len())
-            && self.id.bytes().all(is_digit)
-            && !self.revision.is_empty()
-            && is_line(&self.revision, MAX_REVISION_BYTES)
-            && is_line(&self.subject, MAX_SUBJECT_BYTES)
+            && self.id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            && (1..=MAX_REVISION_BYTES).contains(&self.revision.len())
+            && self.subject.len() <= MAX_SUBJECT_BYTES
+            && !has_controls
     }
 }
 

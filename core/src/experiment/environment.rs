@@ -167,7 +167,11 @@ impl ResourceLimits {
 impl Environment {
     /// The settings that differ from "as the host is", in their order.
     pub fn asked(&self) -> Vec<Setting> {
-        let is_asked = |setting: &Setting| match setting {
+        Setting::ALL.into_iter().filter(|setting| self.asks_for(*setting)).collect()
+    }
+
+    fn asks_for(&self, setting: Setting) -> bool {
+        match setting {
             Setting::Cpus => self.cpus != CpuChoice::All,
             Setting::Housekeeping => self.housekeeping > 0,
             Setting::Nice => self.nice.is_some(),
@@ -181,8 +185,7 @@ impl Environment {
             Setting::Limits => !self.limits.is_empty(),
             Setting::DirectoryLength => self.directory_length != DirectoryLength::AsIs,
             Setting::Software => !self.software.is_empty(),
-        };
-        Setting::ALL.into_iter().filter(is_asked).collect()
+        }
     }
 }
 
@@ -225,13 +228,9 @@ impl FromStr for CpuChoice {
     type Err = CpuChoiceError;
 
     fn from_str(text: &str) -> Result<Self, CpuChoiceError> {
-        let number = |text: &str, of| {
-            let read = text.trim().parse::<u32>().ok().filter(|number| *number <= MAX_CPUS);
-            read.ok_or_else(|| CpuChoiceError::Number(text.to_owned(), of))
-        };
         match text.trim().split_once(':') {
-            Some(("cores", cores)) => Ok(Self::Cores(number(cores, "cores")?)),
-            Some(("numa", node)) => Ok(Self::NumaNode(number(node, "a NUMA node")?)),
+            Some(("cores", cores)) => Ok(Self::Cores(cpu_number(cores, "cores")?)),
+            Some(("numa", node)) => Ok(Self::NumaNode(cpu_number(node, "a NUMA node")?)),
             None if text.trim() == "all" => Ok(Self::All),
             Some(_) | None => {
                 let set: CpuSet = text.parse()?;
@@ -239,6 +238,12 @@ impl FromStr for CpuChoice {
             }
         }
     }
+}
+
+/// Reads a number of `what`: no host has more cores or nodes than CPUs.
+fn cpu_number(text: &str, what: &'static str) -> Result<u32, CpuChoiceError> {
+    let number = text.trim().parse().ok().filter(|number| *number <= MAX_CPUS);
+    number.ok_or_else(|| CpuChoiceError::Number(text.to_owned(), what))
 }
 
 impl fmt::Display for CpuChoice {
@@ -261,16 +266,17 @@ impl FromStr for Scheduler {
     type Err = SchedulerError;
 
     fn from_str(text: &str) -> Result<Self, SchedulerError> {
-        let priority = |text: &str| {
-            let read = text.trim().parse().map_err(|_| SchedulerError)?;
-            if (PRIORITIES.0..=PRIORITIES.1).contains(&read) { Ok(read) } else { Err(SchedulerError) }
+        let (class, priority) = match text.trim() {
+            "other" => return Ok(Self::Other),
+            "batch" => return Ok(Self::Batch),
+            text => text.split_once(':').ok_or(SchedulerError)?,
         };
-        match text.trim().split_once(':') {
-            None if text.trim() == "other" => Ok(Self::Other),
-            None if text.trim() == "batch" => Ok(Self::Batch),
-            Some(("fifo", text)) => Ok(Self::Fifo(priority(text)?)),
-            Some(("rr", text)) => Ok(Self::RoundRobin(priority(text)?)),
-            Some(_) | None => Err(SchedulerError),
+        let priority = priority.trim().parse().map_err(|_| SchedulerError)?;
+        match class {
+            _ if !(PRIORITIES.0..=PRIORITIES.1).contains(&priority) => Err(SchedulerError),
+            "fifo" => Ok(Self::Fifo(priority)),
+            "rr" => Ok(Self::RoundRobin(priority)),
+            _ => Err(SchedulerError),
         }
     }
 }

@@ -93,6 +93,19 @@ pub enum GangLauncher {
     Own(Vec<String>),
 }
 
+const OPEN_MPI: [&str; 7] =
+    ["mpirun", "--hostfile", "{hostfile}", "-np", "{ranks}", "--map-by", "ppr:{ranks_per_host}:node"];
+const MPICH: [&str; 7] = ["mpiexec.hydra", "-f", "{hostfile}", "-n", "{ranks}", "-ppn", "{ranks_per_host}"];
+const SRUN: [&str; 7] = [
+    "srun",
+    "--jobid={job}",
+    "--overlap",
+    "--nodelist={hostfile}",
+    "--nodes={hosts}",
+    "--ntasks={ranks}",
+    "--ntasks-per-node={ranks_per_host}",
+];
+
 impl Gang {
     /// The ranks of a run.
     pub fn ranks(&self) -> u64 {
@@ -101,11 +114,10 @@ impl Gang {
 
     /// The values of the placeholders that do not depend on the host.
     pub fn placeholders(&self) -> [(String, String); 3] {
-        let number = |name: &str, number: u64| (name.to_owned(), number.to_string());
         [
-            number(HOSTS, self.hosts.into()),
-            number(RANKS, self.ranks()),
-            number(RANKS_PER_HOST, self.ranks_per_host.into()),
+            (HOSTS.to_owned(), self.hosts.to_string()),
+            (RANKS.to_owned(), self.ranks().to_string()),
+            (RANKS_PER_HOST.to_owned(), self.ranks_per_host.to_string()),
         ]
     }
 
@@ -125,32 +137,20 @@ impl Gang {
 
     /// The command that starts a command on all hosts. Open MPI gives the ranks of other hosts these variables alone.
     pub fn launch(&self, command: CommandLine, env: &BTreeMap<String, String>) -> CommandLine {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let mut argv = match &self.launcher {
+        let mut argv: Vec<String> = match &self.launcher {
             GangLauncher::None => return command,
-            GangLauncher::OpenMpi => {
-                let mut argv = words(&["mpirun", "--hostfile", "{hostfile}", "-np", "{ranks}"]);
-                argv.extend(words(&["--map-by", "ppr:{ranks_per_host}:node"]));
-                let own = [HOSTS_VARIABLE, RUN_VARIABLE].into_iter();
-                let own = own.chain(self.times_ranks.then_some(RANKS_VARIABLE));
-                let names = env.keys().map(String::as_str).chain(own);
-                argv.extend(names.flat_map(|name| ["-x".to_owned(), name.to_owned()]));
-                argv
-            }
-            GangLauncher::Mpich => {
-                words(&["mpiexec.hydra", "-f", "{hostfile}", "-n", "{ranks}", "-ppn", "{ranks_per_host}"])
-            }
-            GangLauncher::Srun => {
-                let mut argv = words(&["srun", "--jobid={job}", "--overlap", "--nodelist={hostfile}"]);
-                argv.extend(words(&[
-                    "--nodes={hosts}",
-                    "--ntasks={ranks}",
-                    "--ntasks-per-node={ranks_per_host}",
-                ]));
-                argv
-            }
+            GangLauncher::OpenMpi => OPEN_MPI.map(str::to_owned).into(),
+            GangLauncher::Mpich => MPICH.map(str::to_owned).into(),
+            GangLauncher::Srun => SRUN.map(str::to_owned).into(),
             GangLauncher::Own(own) => own.clone(),
         };
+        if self.launcher == GangLauncher::OpenMpi {
+            let ranks = self.times_ranks.then_some(RANKS_VARIABLE);
+            let own = [HOSTS_VARIABLE, RUN_VARIABLE].into_iter().chain(ranks);
+            for name in env.keys().map(String::as_str).chain(own) {
+                argv.extend(["-x".to_owned(), name.to_owned()]);
+            }
+        }
         if self.times_ranks {
             argv.push(format!("{{{RANK_TIMER}}}"));
         }
@@ -163,11 +163,16 @@ impl Gang {
 
     /// The lines of the file that names these hosts, as the launcher reads it.
     pub fn hostfile<'h>(&self, hosts: impl IntoIterator<Item = &'h str>) -> String {
-        let line = |host: &str| match self.launcher {
-            GangLauncher::OpenMpi => format!("{host} slots={}\n", self.ranks_per_host),
-            GangLauncher::Mpich => format!("{host}:{}\n", self.ranks_per_host),
-            GangLauncher::None | GangLauncher::Srun | GangLauncher::Own(_) => format!("{host}\n"),
-        };
-        hosts.into_iter().map(line).collect()
+        let mut lines = String::new();
+        for host in hosts {
+            lines += host;
+            match self.launcher {
+                GangLauncher::OpenMpi => lines += &format!(" slots={}", self.ranks_per_host),
+                GangLauncher::Mpich => lines += &format!(":{}", self.ranks_per_host),
+                GangLauncher::None | GangLauncher::Srun | GangLauncher::Own(_) => {}
+            }
+            lines.push('\n');
+        }
+        lines
     }
 }

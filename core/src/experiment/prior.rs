@@ -59,12 +59,11 @@ impl LinePrior {
         if let Some(unchanged) = paths.iter().find(|path| !is_changed(path)) {
             return Err(UnchangedPath(unchanged.path.clone()));
         }
-        let of_file = |file: &String| {
-            let above = paths.iter().filter(|path| path.covers(file)).map(|path| path.weight);
-            above.reduce(f64::max).unwrap_or(1.0)
-        };
-        let of_version = |files: &Vec<String>| files.iter().map(of_file).reduce(f64::max).unwrap_or(1.0);
-        Ok(Self { weights: changed.iter().map(of_version).collect(), paths })
+        let weights = changed.iter().map(|files| {
+            let of_files = files.iter().map(|file| file_weight(&paths, file));
+            of_files.reduce(f64::max).unwrap_or(1.0)
+        });
+        Ok(Self { weights: weights.collect(), paths })
     }
 }
 
@@ -89,6 +88,12 @@ impl Experiment {
             problems.refuse(place, Fault::Prior("the weight of a version is out of range"));
         }
     }
+}
+
+/// Largest weight of the paths that cover a file; 1 without any.
+fn file_weight(paths: &[PathWeight], file: &str) -> f64 {
+    let covering = paths.iter().filter(|path| path.covers(file)).map(|path| path.weight);
+    covering.reduce(f64::max).unwrap_or(1.0)
 }
 
 /// Also false for what is no number.

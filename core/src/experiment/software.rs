@@ -103,13 +103,12 @@ impl Default for Software {
 impl Software {
     /// The parts that there are, in their order.
     pub fn parts(&self) -> impl Iterator<Item = SoftwarePart> {
-        let is_there = |part: &SoftwarePart| match part {
+        SoftwarePart::ALL.into_iter().filter(|part| match part {
             SoftwarePart::Prologue => self.prologue.is_some(),
             SoftwarePart::Modules => !self.modules.is_empty(),
             SoftwarePart::Spack => !self.spack.is_empty() || self.spack_environment.is_some(),
             SoftwarePart::Container => self.container.is_some(),
-        };
-        SoftwarePart::ALL.into_iter().filter(is_there)
+        })
     }
 
     /// Whether a shell has to make variables.

@@ -122,20 +122,22 @@ fn braced(text: &str) -> Option<&str> {
 
 /// The bytes of the name a text begins with: an identifier, or that of a file or product; 0 when it begins with none.
 fn name_length(text: &str) -> usize {
-    let of_a_kind = |prefix: &str| match text.strip_prefix(prefix).map_or(0, identifier_length) {
-        0 => None,
-        identifier => Some(prefix.len() + identifier),
-    };
-    of_a_kind(files::PREFIX).or_else(|| of_a_kind(build::PREFIX)).unwrap_or_else(|| identifier_length(text))
+    for prefix in [files::PREFIX, build::PREFIX] {
+        let identifier = text.strip_prefix(prefix).map_or(0, identifier_length);
+        if identifier > 0 {
+            return prefix.len() + identifier;
+        }
+    }
+    identifier_length(text)
 }
 
 /// The bytes of the identifier a text begins with; 0 when it begins with none.
 fn identifier_length(text: &str) -> usize {
-    let in_identifier = |byte: u8| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit();
     if text.starts_with(|first: char| first.is_ascii_digit()) {
         return 0;
     }
-    text.bytes().position(|byte| !in_identifier(byte)).unwrap_or(text.len())
+    let end = text.bytes().position(|byte| !matches!(byte, b'a'..=b'z' | b'_' | b'0'..=b'9'));
+    end.unwrap_or(text.len())
 }
 
 #[cfg(test)]

@@ -14,18 +14,18 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Active {
     pub(super) kept: Kept,
-    /// Of each run. A checkpoint tells it in short.
+    /// State of each run. A checkpoint has them run-length encoded.
     pub(super) states: Vec<RunState>,
     pub(super) queue: Queue,
-    /// How many runs are in which state. Of this a checkpoint keeps the attempts lost alone.
+    /// Number of runs in each state, so that no question walks them. A checkpoint has only the attempts lost.
     pub(super) tally: Tally,
-    /// Hosts that boot, or have booted, for a visit that nobody has begun yet.
+    /// Number of hosts that reboot, or have rebooted, to begin a new visit.
     pub(super) reserved: u32,
-    /// Live leases of hosts that serve a run which another has started.
+    /// Number of live leases of gangs' hosts that do not start the program.
     pub(super) members: u32,
 }
 
-/// What cannot be derived of an active experiment, beside the states of its runs: it stands in a checkpoint as it is.
+/// State of an active experiment that cannot be derived from its plan and the states of its runs; a checkpoint has it as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
     pub plan: Arc<Plan>,
@@ -34,36 +34,36 @@ pub struct Kept {
     pub phase: Phase,
     /// The latest words of its rule, or why it was cancelled.
     pub words: String,
-    /// Hosts on which a run was tried before, for runs that lost an attempt.
+    /// Hosts that tried each run which lost an attempt, so that it goes to another.
     pub tried: BTreeMap<u32, Vec<HostNumber>>,
-    /// Attempts that an engine ended, by run: they do not count.
+    /// Number of attempts of each run that an engine ended, which do not count against its limit.
     pub excused: BTreeMap<u32, u32>,
-    /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
+    /// Hosts that began a visit in each lane whose visits need different hosts, each with the visit's group.
     pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
-    /// Where runs want new sets of hosts: by their use, those that have served, each ascending.
+    /// Sets of hosts, each ascending, that served together under each key of the scope, if the policy is of sets.
     pub sets: BTreeMap<u32, BTreeSet<Vec<HostNumber>>>,
-    /// What became of its settled builds.
+    /// Result of each settled build.
     pub built: BTreeMap<RunIndex, Built>,
-    /// Runs abandoned since one was executed.
+    /// Number of runs abandoned since one was executed; [`ABANDONED_IN_A_ROW`] pause the experiment.
     pub abandoned_in_a_row: u32,
-    /// Attempts lost since one was executed, in whose way the plan or an owner's limits stood; that of a gang counts once.
+    /// Number of attempts, since one was executed, that the plan or an owner's limits prevented. A gang's attempt counts once.
     pub turned_down_in_a_row: u32,
-    /// Hosts on which an attempt was lost since one was executed there.
+    /// Losses on each host since an attempt was executed there: by them hosts are given up.
     pub troubles: BTreeMap<HostNumber, HostLosses>,
     pub attempts: u64,
-    /// Time on hosts of the attempts that ended.
+    /// Host time of the attempts that ended.
     pub host_time: Span,
-    /// Classes whose hosts may take part, where they have to be identical; none before the first is pinned.
+    /// Classes whose hosts may take part, if hosts have to be identical. Empty until the first is pinned.
     pub classes: BTreeSet<ClassId>,
 }
 
-/// Attempts of one experiment that were lost on one host, with none of it executed there since.
+/// Attempts of one experiment lost on one host since one was executed there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostLosses {
     pub lost: u32,
-    /// Those in whose way the host or its agent stood.
+    /// Attempts that the host or its agent prevented.
     pub by_host: u32,
-    /// Those in whose way the plan or an owner's limits stood, since the experiment was last executed on any host.
+    /// Attempts that the plan or an owner's limits prevented, since the experiment was last executed on any host.
     pub turned_down: u32,
     /// When the latest was lost.
     pub latest: Timestamp,
@@ -262,42 +262,49 @@ impl Active {
                 Phase::Paused { .. } | Phase::Deciding => None,
             };
         }
-        let by = || COORDINATOR.to_owned();
-        if let Some(reason) = self.spent().filter(|_| tally.waiting > 0) {
-            return Some(Change::Cancelled { experiment, by: by(), reason });
+        if tally.waiting > 0
+            && let Some(reason) = self.spent_limit()
+        {
+            return Some(Change::Cancelled { experiment, by: COORDINATOR.to_owned(), reason });
         }
-        let stuck = self.kept.abandoned_in_a_row >= ABANDONED_IN_A_ROW && self.kept.phase == Phase::Running;
-        let reason = || format!("{ABANDONED_IN_A_ROW} runs in a row could not be executed on any host");
-        stuck.then(|| Change::Paused { experiment, by: by(), reason: reason() })
+        if self.kept.abandoned_in_a_row >= ABANDONED_IN_A_ROW && self.kept.phase == Phase::Running {
+            let reason = format!("{ABANDONED_IN_A_ROW} runs in a row could not be executed on any host");
+            return Some(Change::Paused { experiment, by: COORDINATOR.to_owned(), reason });
+        }
+        None
     }
 
-    /// What follows from its builds: the end of all where one is not to be had that it needs, else the first runs once all are there.
+    /// What follows from its builds: its end if a build that it needs failed, otherwise the first runs once all builds are made.
     fn after_builds(&self, experiment: ExperimentId) -> Option<Change> {
-        let by = || COORDINATOR.to_owned();
         let plan = &self.kept.plan;
-        let lacking = |(run, built): (&RunIndex, &'_ Built)| match built {
-            Built::Not(_) if plan.experiment.can_do_without(plan.task(*run).version()) => None,
-            Built::Not(reason) => Some((*run, reason.clone())),
-            Built::Made(_) => None,
-        };
-        let is_lacking = self.tally.failed + self.tally.abandoned > 0;
-        if let Some((run, reason)) = is_lacking.then(|| self.kept.built.iter().find_map(lacking)).flatten() {
-            let reason = format!("{}: {reason}", plan.build_in_words(run));
-            return Some(Change::Cancelled { experiment, by: by(), reason });
+        // Without a failed build there is none to look for, and the builds may be many.
+        if self.tally.failed + self.tally.abandoned > 0 {
+            for (run, built) in &self.kept.built {
+                if let Built::Not(reason) = built
+                    && !plan.experiment.can_do_without(plan.task(*run).version())
+                {
+                    let reason = format!("{}: {reason}", plan.build_in_words(*run));
+                    return Some(Change::Cancelled { experiment, by: COORDINATOR.to_owned(), reason });
+                }
+            }
         }
-        let is_done =
-            self.tally.open() == 0 && plan.has_all_builds() && plan.experiment.bisection().is_none();
-        let (from, appended) = is_done.then(|| (plan.runs(), plan.draw_runs()))?;
-        Some(Change::Extended { experiment, from, appended, by: by() })
+        if self.tally.open() > 0 || !plan.has_all_builds() || plan.experiment.bisection().is_some() {
+            return None;
+        }
+        let by = COORDINATOR.to_owned();
+        Some(Change::Extended { experiment, from: plan.runs(), appended: plan.draw_runs(), by })
     }
 
-    /// Which of its limits it has reached.
-    fn spent(&self) -> Option<String> {
+    /// Why it may have no more attempts: a limit of all of them is reached.
+    fn spent_limit(&self) -> Option<String> {
         let limits = self.kept.plan.experiment.limits;
-        let attempts = limits.all_attempts.filter(|most| self.kept.attempts >= *most);
-        let attempts = attempts.map(|most| format!("its {most} attempts are spent"));
-        let time = limits.host_time.filter(|most| self.kept.host_time >= *most);
-        attempts.or_else(|| time.map(|most| format!("its {most} of time on hosts are spent")))
+        if let Some(most) = limits.all_attempts
+            && self.kept.attempts >= most
+        {
+            return Some(format!("its {most} attempts are spent"));
+        }
+        let most = limits.host_time.filter(|most| self.kept.host_time >= *most)?;
+        Some(format!("its {most} of time on hosts are spent"))
     }
 
     /// Changes the state of a run and keeps the tally in step.

@@ -209,7 +209,7 @@ impl Machine {
                 Match::Run(..) | Match::Gang(..) | Match::Reboot(_) => {
                     due.is_none_or(|due| due > self.latest)
                 }
-                Match::Later(until) => due.is_none_or(|due| due > until),
+                Match::Deferred(until) => due.is_none_or(|due| due > until),
                 Match::Hold(..) | Match::Nothing => false,
             };
             assert!(!is_suited, "a host waits in vain only for what does not suit it: {found:?}");

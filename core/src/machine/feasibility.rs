@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     experiment::Bisection, experiment::Experiment, experiment::Rule, experiment::Sameness,
-    experiment::Version, independence::Renewable, machine::hosts_needed,
-    machine::hosts_needed::hosts_for_sets, machine::largest_gang, machine::needs_reboots, plan::Plan,
-    value::id::RunIndex, value::time::Span,
+    independence::Renewable, machine::hosts_needed, machine::hosts_needed::hosts_for_sets,
+    machine::largest_gang, machine::needs_reboots, plan::Plan, value::id::RunIndex, value::time::Span,
 };
 
 pub use remedy::Remedy;
@@ -59,9 +58,9 @@ impl Pool {
         match sameness {
             Sameness::Identical => {
                 // Of two as large, always the same one: that which is pinned at the submission.
-                let largest = |class: &&HostClass| (class.available, class.class.clone());
                 let served = self.classes.iter().filter(|class| class.available > 0);
-                served.max_by_key(largest).cloned().unwrap_or_default()
+                let largest = served.max_by_key(|class| (class.available, &class.class));
+                largest.cloned().unwrap_or_default()
             }
             Sameness::Classes | Sameness::Unchecked => self.classes.iter().fold(HostClass::default(), add),
         }
@@ -69,10 +68,14 @@ impl Pool {
 
     /// What it lacks for a plan, if it lacks anything. The hosts of a run are of one class, whatever classes the plan takes.
     pub fn shortage(&self, plan: &Plan) -> Option<Shortage> {
-        let of_all = || shortage(plan, &self.of_one_experiment(plan.experiment.independence.hosts));
-        let (needed, here) = (largest_gang(plan), self.of_one_experiment(Sameness::Identical).available);
-        let apart = Shortage { needed, here, want: Want::Together };
-        of_all().or_else(|| (needed > 1 && plan.runs() > 0 && here < needed).then_some(apart))
+        let of_all = shortage(plan, &self.of_one_experiment(plan.experiment.independence.hosts));
+        if of_all.is_some() {
+            return of_all;
+        }
+        let needed = largest_gang(plan);
+        let here = self.of_one_experiment(Sameness::Identical).available;
+        let is_apart = needed > 1 && plan.runs() > 0 && here < needed;
+        is_apart.then_some(Shortage { needed, here, want: Want::Together })
     }
 }
 
@@ -138,16 +141,17 @@ impl Estimate {
         let timeouts = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
         let executions = timeouts.map(|benchmark| execution(benchmark.timeout)).collect();
         // No build is known to last as long as an execution, whatever is known of that.
-        let build = |version: &Version| version.build.as_ref().map_or(Span(0), |build| build.timeout);
-        let builds = plan.experiment.versions.iter().map(build).collect();
+        let builds = plan.experiment.versions.iter().map(|version| version.build.as_ref());
+        let builds = builds.map(|build| build.map_or(Span(0), |build| build.timeout)).collect();
         Self { executions, builds, builds_are_given: false, boot: USUAL_BOOT, source }
     }
 
     /// The same where a build lasts as long as this.
     #[must_use]
     pub fn with_builds(self, plan: &Plan, build: Span) -> Self {
-        let of = |version: &Version| if version.build.is_some() { build } else { Span(0) };
-        Self { builds: plan.experiment.versions.iter().map(of).collect(), builds_are_given: true, ..self }
+        let built = plan.experiment.versions.iter().map(|version| version.build.is_some());
+        let builds = built.map(|is_built| if is_built { build } else { Span(0) }).collect();
+        Self { builds, builds_are_given: true, ..self }
     }
 
     fn of_build(&self, plan: &Plan, run: RunIndex) -> Span {
@@ -233,13 +237,14 @@ impl Load {
     fn of(plan: &Plan, estimate: &Estimate) -> Self {
         let versions = plan.experiment.versions.len().max(1) as u32;
         let unit = plan.experiment.independence.unit(plan.experiment.order);
-        let (mut lanes, mut cells) =
-            (vec![0_u32; plan.cells().max(1) as usize], vec![0_u32; plan.cells() as usize]);
+        let mut lanes = vec![0_u32; plan.cells().max(1) as usize];
+        let mut cells = vec![0_u32; plan.cells() as usize];
         let mut load =
             Self { visits: 0, fullest_lane: 0, fullest_cell: 0, host_time: Span(0), longest_visit: Span(0) };
         let mut visit = Span(0);
         for run in (0..plan.runs()).map(RunIndex).filter(|run| !plan.is_build(*run)) {
-            let (place, cell) = (plan.place(run), plan.cell_number(run));
+            let place = plan.place(run);
+            let cell = plan.cell_number(run);
             if place.group == run {
                 let hosts = plan.hosts_of(run);
                 load.visits += hosts;
@@ -251,7 +256,8 @@ impl Load {
                 load.host_time = load.host_time + visit;
             }
             let took = run_time(plan, cell, estimate).times(plan.hosts_of(run).into());
-            (visit, load.host_time) = (visit + took, load.host_time + took);
+            visit = visit + took;
+            load.host_time = load.host_time + took;
             load.longest_visit = load.longest_visit.max(visit);
         }
         load.fullest_lane = lanes.into_iter().max().unwrap_or(0);

@@ -55,7 +55,7 @@ impl Machine {
                 let effect = reboot(host, experiment);
                 (Change::RebootAsked { host: id, experiment, give_up }, vec![effect])
             }
-            Match::Later(until) => (Change::HostPassed { host: id, until: Some(until) }, Vec::new()),
+            Match::Deferred(until) => (Change::HostPassed { host: id, until: Some(until) }, Vec::new()),
             Match::Nothing => (Change::HostPassed { host: id, until: None }, Vec::new()),
         })
     }

@@ -6,7 +6,7 @@ use super::gang::{Gathering, is_idle_for_runs, is_over_by};
 use super::lane::{lane_of, use_of};
 use super::nesting::NestedRetry;
 use super::time_limit::longest_run;
-use super::{Active, Machine, Phase};
+use super::{Active, Class, Machine, Phase};
 use crate::{
     host::Host, run::HostNumber, value::id::ExperimentId, value::id::RunIndex, value::time::Timestamp,
 };
@@ -14,35 +14,44 @@ use crate::{
 /// What is next for an asking host.
 #[derive(Clone, Debug)]
 pub(super) enum Match<'a> {
+    /// The host executes this run.
     Run(ExperimentId, &'a Active, RunIndex),
-    /// This run, together with others: these hosts, in the order of their seats.
+    /// The host serves this run together with others: these hosts, in the order of their seats.
     Gang(ExperimentId, &'a Active, RunIndex, Vec<HostNumber>),
-    /// To wait until enough others are free for this run.
+    /// The host is held until enough others are free for this run.
     Hold(ExperimentId, RunIndex),
-    /// To boot anew for this experiment.
+    /// The host reboots for this experiment.
     Reboot(ExperimentId),
-    /// Nothing before it has rested.
-    Later(Timestamp),
+    /// Nothing before this time, when the host has rested.
+    Deferred(Timestamp),
     Nothing,
 }
 
-/// What waits and is not given to a host now, though it suits.
+/// Visits that suit a host but are not given to it now.
 #[derive(Default)]
-struct Passed {
-    /// Lanes whose first visit it is.
+struct PassedVisits {
+    /// Lanes whose first visit is passed.
     lanes: Vec<u32>,
-    /// Visits that another host began.
+    /// Passed visits that another host began.
     retries: Vec<u32>,
 }
 
-impl Passed {
+impl PassedVisits {
     fn add(&mut self, active: &Active, run: RunIndex) {
         let lane = lane_of(&active.kept.plan, run);
-        match active.queue.is_retry(lane, run) {
-            true => self.retries.push(run.0),
-            false => self.lanes.push(lane),
+        if active.queue.is_retry(lane, run) {
+            self.retries.push(run.0);
+        } else {
+            self.lanes.push(lane);
         }
     }
+}
+
+/// A gang for which a host is to be held, and when its last host is free.
+struct HoldCandidate {
+    complete_by: Timestamp,
+    experiment: ExperimentId,
+    run: RunIndex,
 }
 
 impl Machine {
@@ -54,76 +63,109 @@ impl Machine {
         if let Some(next) = self.next_of_a_visit(now, host) {
             return next;
         }
-        let (mut reboot, mut later) = (None, None::<Timestamp>);
-        let mut hold: Option<(Timestamp, ExperimentId, RunIndex)> = None;
+        let mut reboot = None;
+        let mut deferred_until: Option<Timestamp> = None;
+        let mut hold = None;
         for id in self.offers() {
-            let (id, active) = (&id, &self.experiments[&id]);
-            let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if let Some(until) = self.gives_up_until(now, active, number) {
-                later = Some(later.map_or(until, |later| later.min(until)));
+            let active = &self.experiments[&id];
+            let Some(ready) = self.ready_from(now, id, active, number) else { continue };
+            if ready > now {
+                deferred_until = Some(deferred_until.map_or(ready, |earliest| earliest.min(ready)));
                 continue;
             }
-            if self.is_held_back(*id, active, number) {
-                continue;
+            if let Some(found) = self.match_visit(now, id, active, number, &mut hold) {
+                return found;
             }
-            if !host.facts.can_reboot && boots_in_visits(active) {
-                continue;
-            }
-            let ready = admitted.max(rests_until(host, active));
-            if let Some(until) = ready.filter(|until| *until > now) {
-                later = Some(later.map_or(until, |later| later.min(until)));
-                continue;
-            }
-            let may_retry = |run| self.may_retry(active, number, run);
-            let may_begin = |lane| !active.has_visited(number, lane);
-            let is_fresh = |lane| {
-                violation(host, active, lane, used(host, *id, active, lane)).is_none()
-                    && holds(now, host, active, lane)
-            };
-            let mut passed = Passed::default();
-            while let Some(run) = active.queue.first(
-                is_fresh,
-                |lane| !passed.lanes.contains(&lane) && may_begin(lane),
-                |run| !passed.retries.contains(&run) && may_retry(run),
-            ) {
-                let by = hold.map(|(by, ..)| by);
-                if active.kept.plan.hosts_of(run) == 1 {
-                    if is_over_by(now, active, run, by) {
-                        return Match::Run(*id, active, run);
-                    }
-                } else {
-                    match self.gather(now, *id, active, run, number) {
-                        Gathering::Complete(hosts) if is_over_by(now, active, run, by) => {
-                            return Match::Gang(*id, active, run, hosts);
-                        }
-                        Gathering::By(_, free) if hold.is_none() && self.may_hold(*id, run) => {
-                            hold = Some((free, *id, run));
-                        }
-                        Gathering::Complete(_) | Gathering::By(..) | Gathering::Lacking => {}
-                    }
-                }
-                passed.add(active, run);
-            }
-            let would_reboot = reboot.is_none()
-                && active.independence().policy.renews_by_boot()
-                && !active.kept.plan.is_building()
-                && host.facts.can_reboot
-                && active.reserved < active.queue.visits();
-            if would_reboot && active.queue.first(|_| true, may_begin, may_retry).is_some() {
-                reboot = Some(*id);
+            if reboot.is_none() && self.reboot_would_help(active, number) {
+                reboot = Some(id);
             }
         }
-        if let Some((_, id, run)) = hold {
-            return Match::Hold(id, run);
-        }
-        match (reboot, later) {
-            (Some(id), _) => Match::Reboot(id),
-            (None, Some(later)) => Match::Later(later),
-            (None, None) => Match::Nothing,
+        // A held host is kept from rebooting and resting: it may be needed as soon as the gang is complete.
+        match (hold, reboot, deferred_until) {
+            (Some(HoldCandidate { experiment, run, .. }), _, _) => Match::Hold(experiment, run),
+            (None, Some(id), _) => Match::Reboot(id),
+            (None, None, Some(until)) => Match::Deferred(until),
+            (None, None, None) => Match::Nothing,
         }
     }
 
-    /// What is next of a visit that the host has begun: that goes before all else.
+    /// When a host may begin a visit of an experiment, whichever visit; `None` if it may not before something changes.
+    fn ready_from(
+        &self,
+        now: Timestamp,
+        id: ExperimentId,
+        active: &Active,
+        number: HostNumber,
+    ) -> Option<Timestamp> {
+        let host = self.host_at(number);
+        let admitted = self.admitted_from(active, host)?;
+        if let Some(until) = self.gives_up_until(now, active, number) {
+            return Some(until);
+        }
+        if self.is_held_back(id, active, number) || !host.facts.can_reboot && boots_in_visits(active) {
+            return None;
+        }
+        Some(admitted.max(rests_until(host, active)).unwrap_or(now))
+    }
+
+    /// The first waiting visit of an experiment that a host can be given now. Where a gang has to be waited for, the first such gang
+    /// becomes the candidate to hold the host for, and from then on only visits that end before it is complete are given.
+    fn match_visit<'m>(
+        &'m self,
+        now: Timestamp,
+        id: ExperimentId,
+        active: &'m Active,
+        number: HostNumber,
+        hold: &mut Option<HoldCandidate>,
+    ) -> Option<Match<'m>> {
+        let host = self.host_at(number);
+        let mut passed = PassedVisits::default();
+        while let Some(run) = active.queue.first(
+            |lane| {
+                violation(host, active, lane, used(host, id, active, lane)).is_none()
+                    && holds(now, host, active, lane)
+            },
+            |lane| !passed.lanes.contains(&lane) && !active.has_visited(number, lane),
+            |run| !passed.retries.contains(&run) && self.may_retry(active, number, run),
+        ) {
+            let by = hold.as_ref().map(|hold| hold.complete_by);
+            if active.kept.plan.hosts_of(run) == 1 {
+                if is_over_by(now, active, run, by) {
+                    return Some(Match::Run(id, active, run));
+                }
+            } else {
+                match self.gather(now, id, active, run, number) {
+                    Gathering::Complete(hosts) if is_over_by(now, active, run, by) => {
+                        return Some(Match::Gang(id, active, run, hosts));
+                    }
+                    Gathering::By(_, complete_by) if hold.is_none() && self.may_hold(id, run) => {
+                        *hold = Some(HoldCandidate { complete_by, experiment: id, run });
+                    }
+                    Gathering::Complete(_) | Gathering::By(..) | Gathering::Lacking => {}
+                }
+            }
+            passed.add(active, run);
+        }
+        None
+    }
+
+    /// Whether a reboot would make a host fresh for a waiting visit. No more hosts reboot than there are visits to begin.
+    fn reboot_would_help(&self, active: &Active, number: HostNumber) -> bool {
+        active.independence().policy.renews_by_boot()
+            && !active.kept.plan.is_building()
+            && self.host_at(number).facts.can_reboot
+            && active.reserved < active.queue.visits()
+            && active
+                .queue
+                .first(
+                    |_| true,
+                    |lane| !active.has_visited(number, lane),
+                    |run| self.may_retry(active, number, run),
+                )
+                .is_some()
+    }
+
+    /// What is next of a visit that the host has begun. It goes before everything else.
     fn next_of_a_visit(&self, now: Timestamp, host: &Host) -> Option<Match<'_>> {
         host.visits.iter().find_map(|(id, visit)| {
             let active = self.experiments.get(id).filter(|active| active.kept.phase == Phase::Running)?;
@@ -135,12 +177,12 @@ impl Machine {
                 return Some(Match::Nothing);
             }
             let resting = rests_until(host, active).filter(|until| *until > now);
-            Some(resting.map_or(Match::Run(*id, active, visit.next), Match::Later))
+            Some(resting.map_or(Match::Run(*id, active, visit.next), Match::Deferred))
         })
     }
 
-    /// From when on an experiment takes a host, if it does; none within is always. Where it may pin anew, it takes one of
-    /// another class when its own have had no host for the time after which a host counts as gone.
+    /// When an experiment admits a host, if it does; `Some(None)` means at any time. If it may still pin another class, it admits a
+    /// host of one once its own classes have had no host for the time after which a host counts as gone.
     pub(super) fn admitted_from(&self, active: &Active, host: &Host) -> Option<Option<Timestamp>> {
         if active.admits(host.class) {
             return Some(None);
@@ -148,10 +190,13 @@ impl Machine {
         if !active.may_pin_anew() || active.reserved > 0 {
             return None;
         }
-        let classes = || active.kept.classes.iter().filter_map(|class| self.classes.get(class));
-        let emptied = classes().map(|class| class.emptied).max()?;
-        let is_gone = classes().all(|class| class.available == 0);
-        is_gone.then(|| Some(emptied + self.settings.host_grace))
+        let pinned = active.kept.classes.iter().filter_map(|class| self.classes.get(class));
+        let pinned: Vec<&Class> = pinned.collect();
+        let emptied = pinned.iter().map(|class| class.emptied).max()?;
+        if pinned.iter().any(|class| class.available > 0) {
+            return None;
+        }
+        Some(Some(emptied + self.settings.host_grace))
     }
 
     /// Whether a host may be given a run that lost an attempt: one that has not tried it, or, if the policy reuses hosts and too few

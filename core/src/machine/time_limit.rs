@@ -51,19 +51,24 @@ fn longest(experiment: &Experiment, task: Task, staged: Span) -> Span {
         Task::Run(cell) => cell,
     };
     let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
-    let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
+    let prepare = timeout_of(experiment.prepare.as_ref());
+    let cleanup = timeout_of(experiment.cleanup.as_ref());
+    let execution = prepare + benchmark.timeout + cleanup;
     let patience = experiment.independence.wanted_rest().map_or(Span(0), |rest| rest.patience);
     let before = patience
         + staging_time(experiment.files_of(None))
         + staged
-        + most(&experiment.setup)
+        + timeout_of(experiment.setup.as_ref())
         + experiment
             .version(cell.version)
             .map_or(Span(0), |version| experiment.software_of(version).longest())
         + common(experiment)
         + experiment.environment.settle;
-    before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
+    before + execution.times(u64::from(benchmark.warmup) + 1) + timeout_of(experiment.canary.as_ref())
+}
+
+fn timeout_of(setup: Option<&Setup>) -> Span {
+    setup.map_or(Span(0), |setup| setup.timeout)
 }
 
 /// The longest an agent may rightly take for a build of a version: what it makes is of unknown size.
@@ -72,10 +77,9 @@ fn longest_build(experiment: &Experiment, version: VersionIndex) -> Span {
     let software = version.map_or(Span(0), |version| experiment.software_of(version).longest());
     let build = version.and_then(|version| version.build.as_ref());
     let timeout = build.map_or(Span(0), |build| build.timeout);
-    let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let commit = version.and_then(|version| version.commit.as_ref());
     staging_time(experiment.files_of(commit))
-        + setup
+        + timeout_of(experiment.setup.as_ref())
         + common(experiment)
         + software
         + timeout

@@ -45,7 +45,9 @@ impl Trial {
             can_reboot,
             ended: Vec::new(),
         };
-        (0..hosts).for_each(|_| _ = trial.join());
+        for _ in 0..hosts {
+            trial.join();
+        }
         trial
     }
 

@@ -38,11 +38,12 @@ impl HostLosses {
 }
 
 impl Active {
-    /// Notes that an attempt was lost on a host; says whether the host is to blame for so many that it is given up.
+    /// Records an attempt lost on a host. Returns whether the host is to blame for so many that it is given up.
     pub(super) fn lost_on(&mut self, at: Timestamp, host: HostNumber, reason: &LossReason) -> bool {
         let trouble = self.kept.troubles.entry(host).or_default();
         trouble.lost += 1;
-        (trouble.latest, trouble.words) = (at, reason.words().chars().take(MAX_WORDS).collect());
+        trouble.latest = at;
+        trouble.words = reason.words().chars().take(MAX_WORDS).collect();
         if reason.is_the_hosts() {
             trouble.by_host += 1;
         } else {
@@ -51,13 +52,16 @@ impl Active {
         trouble.by_host >= LOST_IN_A_ROW
     }
 
-    /// Notes that an attempt was executed on a host; says whether that may suit hosts that nothing suited.
+    /// Records an attempt executed on a host. Returns whether that may make ineligible hosts eligible.
     pub(super) fn executed_on(&mut self, host: HostNumber) -> bool {
         self.kept.turned_down_in_a_row = 0;
         let was_in_trouble = self.kept.troubles.remove(&host).is_some();
-        let held_back = self.kept.troubles.values_mut().filter(|trouble| trouble.turned_down > 0);
-        let held_back = held_back.map(|trouble| trouble.turned_down = 0).count();
-        was_in_trouble || held_back > 0
+        let mut was_any_held_back = false;
+        for trouble in self.kept.troubles.values_mut() {
+            was_any_held_back |= trouble.turned_down > 0;
+            trouble.turned_down = 0;
+        }
+        was_in_trouble || was_any_held_back
     }
 
     /// Until when it has given up a host, if it has.
@@ -156,28 +160,29 @@ impl Machine {
         let size = active.kept.plan.hosts_of(lease.run).max(1);
         let attempts = active.kept.turned_down_in_a_row + 1;
         let together = self.served_by(number, lease);
-        let others = || active.turned_down_by().filter(|host| !together.contains(host));
-        let live = others().filter(|host| self.serves(*host, lease.experiment)).count();
+        let others: Vec<HostNumber> =
+            active.turned_down_by().filter(|host| !together.contains(host)).collect();
+        let live = others.iter().filter(|host| self.serves(**host, lease.experiment)).count();
+        // As long as a run is under way on a host that has not turned the experiment down, that host may execute it.
         if attempts < LOST_IN_A_ROW || active.live() > live + 1 {
             return None;
         }
-        let is_out = |host: &HostNumber| {
-            together.contains(host)
-                || active.was_turned_down_by(*host)
-                || active.gives_up(self.latest, *host).is_some()
-        };
-        let mut out: Vec<HostNumber> = active.kept.troubles.keys().copied().filter(is_out).collect();
-        out.extend(together.iter().filter(|host| !active.kept.troubles.contains_key(host)));
-        let here = out.iter().filter(|host| self.could_serve(active, **host)).count() as u32;
+        let given_up = active.kept.troubles.keys().copied().filter(|host| {
+            active.gives_up(self.latest, *host).is_some()
+                && !together.contains(host)
+                && !others.contains(host)
+        });
+        let out = together.iter().chain(&others).copied().chain(given_up);
+        let out_here = out.filter(|host| self.could_serve(active, *host)).count() as u32;
         // Enough hosts are left to serve a run without any of these.
-        if here + size <= self.available_to(active) {
+        if out_here + size <= self.available_to(active) {
             return None;
         }
-        let (hosts, words) = ((together.len() + others().count()) as u64, reason.words());
         Some(format!(
-            "no host can execute it: {} in a row were lost on {}, the last because {words}",
+            "no host can execute it: {} in a row were lost on {}, the last because {}",
             counted(attempts.into(), "attempt"),
-            counted(hosts, "host"),
+            counted((together.len() + others.len()) as u64, "host"),
+            reason.words(),
         ))
     }
 
@@ -188,13 +193,13 @@ impl Machine {
         let by_host = active.kept.troubles.get(&number).map_or(0, |trouble| trouble.by_host);
         let is_given_up = reason.is_the_hosts() && !reason.is_the_engines() && by_host + 1 >= LOST_IN_A_ROW;
         let others = self.available - u32::from(host.is_available());
-        let words = || {
-            let words = reason.words();
-            format!(
-                "experiments of two users each lost {LOST_IN_A_ROW} attempts in a row on it, the last because {words}"
-            )
-        };
-        (is_seconded && is_given_up && others > 0).then(words)
+        if !is_seconded || !is_given_up || others == 0 {
+            return None;
+        }
+        let words = reason.words();
+        Some(format!(
+            "experiments of two users each lost {LOST_IN_A_ROW} attempts in a row on it, the last because {words}"
+        ))
     }
 
     /// Whether an experiment has given up a host.

@@ -55,8 +55,9 @@ impl Container {
             ContainerLauncher::Words(words) => words,
         };
         for (what, words) in [("command", command), ("digest", digest), ("probe", probe)] {
-            let is_odd = |word: &String| word.len() > MAX_NAME_BYTES || word.contains('\0');
-            if words.len() > MAX_WORDS || words.iter().any(is_odd) {
+            if words.len() > MAX_WORDS
+                || words.iter().any(|word| word.len() > MAX_NAME_BYTES || word.contains('\0'))
+            {
                 let allowed =
                     format!("at most {MAX_WORDS} words of at most {MAX_NAME_BYTES} bytes without NUL");
                 refuse("container", format!("a {what} of {} words", words.len()), allowed);
