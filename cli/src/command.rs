@@ -1,53 +1,34 @@
-//! One file a verb, and one for the verbs that change an experiment. Each takes its arguments and
-//! the console, and ends in an exit code or a failure.
+//! The verbs, in the groups in which `speedup --help` lists them, one file for each. Each takes its arguments and the
+//! console, and ends in an exit code or a failure.
 
-pub(crate) mod access;
-pub(crate) mod agent;
-pub(crate) mod analysis;
-pub(crate) mod baseline;
-pub(crate) mod bench;
-pub(crate) mod bisect;
-pub(crate) mod bundle;
-pub(crate) mod change;
-pub(crate) mod compare;
-pub(crate) mod completions;
-pub(crate) mod coordinator;
-pub(crate) mod doctor;
-pub(crate) mod events;
-pub(crate) mod explain;
-pub(crate) mod export;
-pub(crate) mod hosts;
-pub(crate) mod import;
-pub(crate) mod init;
-pub(crate) mod list;
-pub(crate) mod man;
-pub(crate) mod page;
-pub(crate) mod plan;
-pub(crate) mod report;
-pub(crate) mod resume;
-pub(crate) mod run;
-pub(crate) mod samples;
-pub(crate) mod scaling;
-pub(crate) mod study;
-pub(crate) mod submit;
-pub(crate) mod test;
-pub(crate) mod token;
-pub(crate) mod track;
-pub(crate) mod verify;
-pub(crate) mod wait;
-pub(crate) mod watch;
+mod cluster;
+pub(crate) mod command_line;
+mod experiments;
+mod measure;
+#[cfg(test)]
+mod reference;
+mod results;
+mod shell;
+mod statistics;
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Error};
+use clap::{Parser, Subcommand, ValueEnum};
 use speedup_report::facts::Sheet;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::{Arguments, Form, LogFormat, Verb};
+use crate::arguments::Form;
 use crate::compose;
-use crate::console::{Console, Log, Paint, render};
+use crate::console::{Color, Console, Log, Paint, render};
+use crate::exit;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use cluster::{access, agent, analysis, coordinator, doctor, events, hosts, page};
+use experiments::{change, explain, submit, wait, watch};
+use measure::{bench, bisect, init, plan, resume, run, track};
+use results::{bundle, export, list, report, verify};
+use statistics::{baseline, compare, import, samples, scaling, study, test};
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
@@ -55,6 +36,103 @@ const THREADS: usize = 2;
 const THREAD_KEEP_ALIVE: Duration = Duration::MAX;
 /// How long the end waits for threads that still write or compute.
 const STRAGGLERS: Duration = Duration::from_secs(2);
+
+/// Measures whether a program got faster, and how sure that is
+///
+/// Speedup runs each version of a program many times, on one machine or with every run on a fresh host of a pool, and
+/// reports the difference with its confidence interval.
+#[derive(Debug, Parser)]
+#[command(name = "speedup", version, after_help = exit::help(), arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// What to log to standard error: error, warn, info, debug, trace, or a filter per module
+    #[arg(long, global = true, env = "SPEEDUP_LOG", value_name = "FILTER", value_parser = filter)]
+    pub(crate) log: Option<String>,
+    /// How to log: as text, or as one JSON object per line
+    #[arg(long, global = true, value_enum, default_value_t, env = "SPEEDUP_LOG_FORMAT", value_name = "FORM")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// A filter is checked where it is written.
+fn filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseError> {
+    EnvFilter::builder().parse(text).map(|_| text.to_owned())
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Run(run::Arguments),
+    Bench(Box<bench::Arguments>),
+    Bisect(Box<bisect::Arguments>),
+    #[command(subcommand)]
+    Coordinator(coordinator::Verb),
+    #[command(subcommand)]
+    Agent(agent::Verb),
+    #[command(subcommand)]
+    Analysis(analysis::Verb),
+    #[command(subcommand)]
+    Hosts(hosts::Verb),
+    #[command(subcommand)]
+    Access(access::Verb),
+    #[command(subcommand)]
+    Token(access::token::Verb),
+    Doctor(doctor::Arguments),
+    #[command(subcommand)]
+    Plan(plan::Verb),
+    Submit(submit::Arguments),
+    Watch(watch::Arguments),
+    Wait(wait::Arguments),
+    List(list::Arguments),
+    /// Pauses an experiment
+    ///
+    /// Runs in progress finish; no further runs start until you resume the experiment.
+    #[command(after_help = "Example:\n  speedup pause last")]
+    Pause(change::ExperimentArguments),
+    Resume(resume::Arguments),
+    /// Cancels an experiment
+    ///
+    /// Runs in progress finish, and all results so far are kept.
+    #[command(after_help = "Example:\n  speedup cancel 0193a5b2-7c3d")]
+    Cancel(change::ExperimentArguments),
+    Extend(change::ExtendArguments),
+    Explain(explain::Arguments),
+    Events(events::Arguments),
+    Page(page::Arguments),
+    Report(report::Arguments),
+    Export(export::Arguments),
+    Bundle(bundle::Arguments),
+    Verify(verify::Arguments),
+    #[command(subcommand)]
+    Track(track::Verb),
+    Test(test::Arguments),
+    Compare(Box<compare::Arguments>),
+    Scaling(scaling::Arguments),
+    Init(init::Arguments),
+    Import(import::Arguments),
+    #[command(subcommand)]
+    Baseline(baseline::Verb),
+    #[command(subcommand)]
+    Samples(samples::Verb),
+    #[command(subcommand)]
+    Study(study::Verb),
+    Completions(shell::CompletionsArguments),
+    Man(shell::ManArguments),
+}
 
 pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let Arguments { verb, log, log_format, color: _ } = arguments;
@@ -89,7 +167,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
             block_on(analysis::execute(verb, console))
         }
         Verb::Access(verb) => block_on(access::execute(verb, console)),
-        Verb::Token(verb) => block_on(token::execute(verb, console)),
+        Verb::Token(verb) => block_on(access::token::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),
         Verb::Submit(arguments) => block_on(submit::execute(arguments, console)),
         Verb::Watch(arguments) => block_on(watch::execute(arguments, console)),
@@ -104,8 +182,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
         Verb::Export(arguments) => block_on(export::execute(arguments, console)),
-        Verb::Completions(arguments) => completions::execute(&arguments, console),
-        Verb::Man(arguments) => man::execute(&arguments),
+        Verb::Completions(arguments) => shell::complete(&arguments, console),
+        Verb::Man(arguments) => shell::write_manual(&arguments),
     }
 }
 
@@ -135,12 +213,7 @@ fn log_to_stderr(filter: &str, format: LogFormat, console: &Console) {
 
 /// Prints data, which may fail as any writing does.
 fn print(console: &Console, text: &str) -> Result<(), Failure> {
-    printed(console.print(text))
-}
-
-/// Says what was tried when printing failed.
-fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
-    result.context("cannot write to standard output").map_err(Failure::infrastructure)
+    console.print(text).map_err(Failure::printing)
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
@@ -159,6 +232,11 @@ fn print_json(console: &Console, value: &impl serde::Serialize) -> Result<(), Fa
     print(console, &json(value)?)
 }
 
+/// Prints rows as comma-separated values.
+fn print_csv<T: serde::Serialize>(console: &Console, rows: &[T], columns: &[&str]) -> Result<(), Failure> {
+    print(console, &render::csv::rows(rows, columns).map_err(Failure::infrastructure)?)
+}
+
 /// Prints an answer in the form that was chosen.
 fn print_answer<A: serde::Serialize>(
     console: &Console,
@@ -175,16 +253,30 @@ fn print_answer<A: serde::Serialize>(
     Ok(Exit::Done)
 }
 
-/// Who asks, for the event log where there is no certificate that says it.
-pub(crate) fn by() -> String {
-    format!("{}@{}", user(), rustix::system::uname().nodename().to_string_lossy())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn user() -> String {
-    let user = ["USER", "LOGNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
-    // Services and containers often have neither.
-    user.or_else(speedup_agent::launch::User::own_login)
-        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+    #[test]
+    fn the_arguments_are_sound() {
+        command_line::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_tells_the_exit_codes() {
+        let help = command_line::command().render_help().to_string();
+        assert!(help.contains("130  interrupted"), "{help}");
+    }
+
+    #[test]
+    fn a_data_directory_and_a_coordinator_exclude_each_other() {
+        let both = ["speedup", "list", "--data", "d", "--coordinator", "http://127.0.0.1:1"];
+        assert!(Arguments::try_parse_from(both).is_err());
+        assert!(Arguments::try_parse_from(&both[..4]).is_ok());
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_refused() {
+        assert!(Arguments::try_parse_from(["speedup", "list", "--log", "speedup=loud=er"]).is_err());
+    }
 }

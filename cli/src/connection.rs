@@ -11,15 +11,17 @@ use std::{path::Path, path::PathBuf, time::Duration, time::Instant};
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_access::{Credentials, Reach, unix_seconds};
+use speedup_core::experiment::Experiment;
 use speedup_core::value::{causes::with_causes, id::ExperimentId, time::Span, time::Timestamp};
 use speedup_proto::{
-    limits::MAX_ACCESS_BYTES, limits::MAX_ANSWER_BYTES, limits::MAX_PIECE_MESSAGE_BYTES,
-    limits::MAX_REQUEST_BYTES, v1::access_client::AccessClient, v1::analysis_client::AnalysisClient,
-    v1::events_client::EventsClient, v1::experiments_client::ExperimentsClient,
-    v1::files_client::FilesClient, v1::hosts_client::HostsClient, v1::page_client::PageClient,
-    v1::provision_client::ProvisionClient,
+    convert::Proposal, convert::Submission, convert::experiment_named, limits::MAX_ACCESS_BYTES,
+    limits::MAX_ANSWER_BYTES, limits::MAX_PIECE_MESSAGE_BYTES, limits::MAX_REQUEST_BYTES, v1,
+    v1::access_client::AccessClient, v1::analysis_client::AnalysisClient, v1::events_client::EventsClient,
+    v1::experiments_client::ExperimentsClient, v1::files_client::FilesClient, v1::hosts_client::HostsClient,
+    v1::page_client::PageClient, v1::provision_client::ProvisionClient,
 };
 use tonic::transport::Channel;
+use uuid::Uuid;
 
 use self::{selector::Selector, started::KeptAt, started::Started};
 use crate::{
@@ -332,6 +334,30 @@ pub(crate) fn require_data(data: &Path) -> Result<(), Failure> {
     ))
 }
 
+/// An experiment that the coordinator took.
+#[derive(Clone, Debug)]
+pub(crate) struct Submitted {
+    pub(crate) experiment: ExperimentId,
+    pub(crate) runs: u32,
+    pub(crate) hosts_needed: u32,
+    /// Why hosts that an engine gives out cannot carry it out, if that is so.
+    pub(crate) warning: Option<String>,
+}
+
+/// Who asks, for the event log where there is no certificate that says it.
+pub(crate) fn by() -> String {
+    format!("{}@{}", user(), rustix::system::uname().nodename().to_string_lossy())
+}
+
+pub(crate) fn user() -> String {
+    let user = ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    // Services and containers often have neither.
+    user.or_else(speedup_agent::launch::User::own_login)
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+}
+
 impl Connection {
     async fn to(reach: &Reach) -> Result<Self, Failure> {
         let url = reach.url().to_owned();
@@ -348,6 +374,24 @@ impl Connection {
             })
         })?;
         Ok(Self { url, channel, embedded: None })
+    }
+
+    /// Submits an experiment. The same `request` again is answered with the experiment that it made at first.
+    pub(crate) async fn submit(
+        &self,
+        experiment: Experiment,
+        wait_for_hosts: bool,
+        request: Option<Uuid>,
+    ) -> Result<Submitted, Failure> {
+        const TRIED: &str = "cannot submit the plan";
+        let plan = Proposal::Experiment(Box::new(experiment));
+        let submission = Submission { plan, wait_for_hosts, by: by(), request };
+        let answer = self.experiments().submit(v1::SubmitRequest::from(&submission)).await;
+        let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+        let v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed: _ } = answer;
+        let experiment =
+            experiment_named(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
+        Ok(Submitted { experiment, runs, hosts_needed, warning })
     }
 
     /// Connects to a coordinator in this process, which then belongs to the connection.

@@ -1,8 +1,6 @@
 //! Exit codes: what scripts may rely on.
 
 pub(crate) mod failure;
-pub(crate) mod gate;
-pub(crate) mod github;
 pub(crate) mod standing;
 
 speedup_core::words! {

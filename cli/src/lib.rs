@@ -6,10 +6,11 @@
 //!
 //! In reading order:
 //!
-//! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`: how a command ends;
+//! 1. `command`: one file a verb, in groups; `arguments`: options that verbs share; `exit`: how a command ends;
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
-//! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
-//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown.
+//! 3. `plan`: the plan as the user gives it; `follow`: while it is carried out; `results`: what was measured;
+//!    `session`: all of it on this machine; `gate`: exit codes from verdicts;
+//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments kept by name; `console`: how it is shown.
 
 mod arguments;
 mod command;
@@ -18,9 +19,11 @@ mod connection;
 mod console;
 mod exit;
 mod follow;
+mod gate;
 mod plan;
 mod results;
 mod samples;
+mod session;
 mod tracks;
 
 use std::process::ExitCode;
@@ -28,7 +31,7 @@ use std::process::ExitCode;
 use speedup_agent::launch::timed_rank;
 
 use crate::{
-    arguments::command_line, arguments::command_line::Read, console::Color, console::Console, results::draft,
+    command::command_line, command::command_line::Read, console::Color, console::Console, results::draft,
 };
 
 /// The whole command, or the timer of a rank where it is started under that name: reads the arguments of the process, does what they ask, and gives the exit code.

@@ -11,4 +11,3 @@ pub(crate) mod prior;
 pub(crate) mod repository;
 pub(crate) mod selection;
 pub(crate) mod source;
-pub(crate) mod trial;

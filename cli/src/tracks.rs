@@ -25,9 +25,9 @@ use speedup_core::{
 use uuid::{Builder, Uuid};
 
 use crate::{
-    command::by, connection::directories, connection::started::KeptAt, exit::failure::Failure,
+    connection::by, connection::directories, connection::started::KeptAt, exit::failure::Failure,
     plan::files::LocalFiles, plan::point::Point, plan::repository::Repository, plan::selection, plan::source,
-    results::draft, samples::named,
+    results::draft,
 };
 
 /// Characters of a name: with what stands before it, it is a tag of each experiment.
@@ -51,7 +51,7 @@ impl FromStr for TrackName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named::is_name(text, MOST_NAME_CHARS).then(|| Self(text.to_owned())).ok_or_else(|| {
+        directories::is_file_name(text, MOST_NAME_CHARS).then(|| Self(text.to_owned())).ok_or_else(|| {
             format!(
                 "the name of a track has 1 to {MOST_NAME_CHARS} letters, digits, dots, hyphens and underscores, and begins with \
                  a letter or digit"

@@ -6,11 +6,12 @@ use std::{fs, fs::File, path::Path, path::PathBuf, process::ExitStatus, process:
 use anyhow::{Context as _, Error, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::value::excerpt::last_lines;
-use speedup_proto::v1;
+use speedup_proto::{v1, v1::hosts_client::HostsClient};
 use tokio::{process::Child, process::Command, time::Instant, time::sleep, time::timeout};
+use tonic::transport::Channel;
 
 use super::orphan;
-use crate::{connection::Connection, exit::failure::Failure};
+use crate::exit::failure::Failure;
 
 /// How long an agent may take to join.
 const JOIN: Duration = Duration::from_secs(30);
@@ -40,10 +41,10 @@ impl LocalAgent {
     }
 
     /// Waits until its host is in the pool.
-    pub(crate) async fn joined(&mut self, connection: &Connection) -> Result<(), Failure> {
+    pub(crate) async fn joined(&mut self, hosts: &mut HostsClient<Channel>) -> Result<(), Failure> {
         let deadline = Instant::now() + JOIN;
         loop {
-            if is_joined(connection).await? {
+            if is_joined(hosts).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -114,9 +115,9 @@ fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Ch
     Ok(child)
 }
 
-async fn is_joined(connection: &Connection) -> Result<bool, Failure> {
+async fn is_joined(hosts: &mut HostsClient<Channel>) -> Result<bool, Failure> {
     let request = v1::ListHostsRequest::default();
-    let answer = connection.hosts().list(request).await;
+    let answer = hosts.list(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot list the hosts", &status))?;
     Ok(answer.into_inner().hosts.iter().any(|host| host.connected))
 }

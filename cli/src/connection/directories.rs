@@ -39,6 +39,14 @@ fn below(state_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> 
     state_home.filter(absolute).or_else(home).map(|state| state.join("speedup"))
 }
 
+/// Whether `text` is a valid file name everywhere, and not a path: what users name becomes a file below the state
+/// directory.
+pub(crate) fn is_file_name(text: &str, max_chars: usize) -> bool {
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let begins = text.chars().next().is_some_and(|first| first.is_ascii_alphanumeric());
+    begins && text.len() <= max_chars && text.chars().all(is_usual)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,14 +1,14 @@
 //! Which experiment is meant: a whole id, the beginning of one, a name, or `last`.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use anyhow::anyhow;
 use speedup_core::{value::id::ExperimentId, value::time::Timestamp};
 use speedup_proto::{convert::ExperimentStatus, convert::id_text, v1};
 use tonic::{Code, transport::Channel};
 
-use super::{Connection, started::Started};
-use crate::{console::moment, exit::failure::Failure, samples::named::SetName};
+use super::{Connection, by, started::Started};
+use crate::{console::moment, exit::failure::Failure};
 
 /// Fewest digits of an id that select by its beginning: fewer would match by accident.
 const MIN_PREFIX: usize = 4;
@@ -61,14 +61,6 @@ impl From<ExperimentId> for Selector {
 }
 
 impl Selector {
-    /// The samples that are kept by a name, if those are meant: `saved:NAME`. No coordinator knows them.
-    pub(crate) fn saved_samples(&self) -> Option<Result<SetName, Failure>> {
-        match self {
-            Self::Text(text) => SetName::of_path(Path::new(text)),
-            Self::Id(_) | Self::Last => None,
-        }
-    }
-
     /// The experiment that is meant, of those the coordinator has; `last` is the newest of `own`, or of all where none is there.
     pub(crate) async fn resolve(
         &self,
@@ -196,6 +188,11 @@ pub(crate) fn export(experiment: ExperimentId, all_hosts: bool) -> v1::ExportReq
 /// A request about one experiment.
 pub(crate) fn get(experiment: ExperimentId) -> v1::GetRequest {
     v1::GetRequest { experiment: id_text(experiment.0) }
+}
+
+/// A request to pause, resume or cancel an experiment.
+pub(crate) fn change_request(experiment: ExperimentId) -> v1::ChangeRequest {
+    v1::ChangeRequest { experiment: id_text(experiment.0), by: by() }
 }
 
 /// The first digits of an id, for tables: they hold the millisecond of submission.

@@ -1,6 +1,6 @@
 //! A command that failed: what was tried, why it failed, what can be done, and the exit code.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use anyhow::Error;
 use speedup_core::value::hint::{Hinted, split_hint};
@@ -81,6 +81,11 @@ impl Failure {
             Code::Unavailable => failure.hint("check whether the coordinator is running, and read its log"),
             _ => failure,
         }
+    }
+
+    /// Standard output could not be written.
+    pub(crate) fn printing(error: io::Error) -> Self {
+        Self::infrastructure(Error::new(error).context("cannot write to standard output"))
     }
 
     /// An answer that this release does not understand.

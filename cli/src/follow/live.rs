@@ -20,17 +20,32 @@ use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use tokio::{sync::mpsc, time::sleep_until};
 
 use crate::{
-    connection::Connection, console::Console, console::render::report::speaks_unicode_here, exit::Exit,
-    exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::HostWait, follow::PATIENCE,
-    follow::Told, follow::interrupt::Interrupts, follow::progress::Eta,
+    connection::Connection, console::Console, console::Paint, console::render::report::speaks_unicode_here,
+    exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::HostWait,
+    follow::PATIENCE, follow::Told, follow::interrupt::Interrupts, follow::progress::Eta,
 };
-use terminal::{Act, Style, Terminal};
+use terminal::{Act, Terminal};
 use view::View;
 
 /// How often the screen is drawn at most: a fast experiment changes hundreds of times a second, and nobody reads that.
 const FRAME: Duration = Duration::from_millis(200);
 /// Answers that may wait to be drawn.
 const WAITING: usize = 2;
+
+/// How the view is drawn.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    paint: Paint,
+    /// Whether it takes more than ASCII.
+    unicode: bool,
+}
+
+/// Size of the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    columns: usize,
+    rows: usize,
+}
 
 #[derive(Debug)]
 pub(crate) enum Seen {

@@ -16,7 +16,7 @@ use crate::connection::{Connection, selector};
 use crate::console::moment::roughly;
 use crate::console::render::counted;
 use crate::exit::failure::Failure;
-use crate::results::asked::{self, Wanted};
+use crate::results::report::{self, ReportOptions};
 
 /// Most runs of an earlier experiment that is read for its times: a report of more takes long for an estimate.
 const MOST_READ: u32 = 100_000;
@@ -25,10 +25,10 @@ const MOST_READ: u32 = 100_000;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct EstimateArguments {
     /// How long one execution takes, such as 10s [default: as in the last experiment of this name]
-    #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
+    #[arg(long, value_name = "TIME", value_parser = crate::arguments::span)]
     estimate: Option<Span>,
     /// How long one build takes, such as 5m [default: its timeout]
-    #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
+    #[arg(long, value_name = "TIME", value_parser = crate::arguments::span)]
     estimate_build: Option<Span>,
     /// How long an execution of each benchmark took in a trial.
     #[arg(skip)]
@@ -90,7 +90,7 @@ async fn measured(connection: &Connection, plan: &Plan) -> Result<Option<Estimat
         status.name == plan.experiment.name && status.tally.measured > 0 && status.tally.runs() <= MOST_READ
     };
     let Some(earlier) = known.iter().find(same) else { return Ok(None) };
-    let json = asked::report(connection, earlier.experiment, Wanted::default()).await?;
+    let json = report::request(connection, earlier.experiment, ReportOptions::default()).await?;
     let report: Option<Report> = serde_json::from_str(&json).ok();
     Ok(report.and_then(|report| estimate(plan, &report)))
 }

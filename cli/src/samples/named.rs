@@ -12,7 +12,10 @@ use speedup_formats::{
     BetterWhen, ImportWarning, MissingKind, MissingResult, Name, Series, ValueOf, bounds::MAX_FILE_BYTES,
 };
 
-use crate::{connection::directories, exit::failure::Failure, plan::selection::suggestion, results::draft};
+use crate::{
+    connection::directories, connection::selector::Selector, exit::failure::Failure,
+    plan::selection::suggestion, results::draft,
+};
 
 /// What a set is called where a file could be meant.
 const PREFIX: &str = "saved:";
@@ -35,7 +38,7 @@ impl FromStr for SetName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix(PREFIX).unwrap_or(text);
-        if is_name(text, MOST_NAME_CHARS) {
+        if directories::is_file_name(text, MOST_NAME_CHARS) {
             return Ok(Self(text.to_owned()));
         }
         Err(format!(
@@ -43,13 +46,6 @@ impl FromStr for SetName {
              letter or digit"
         ))
     }
-}
-
-/// Whether a text is a name that is a file's everywhere, and no path.
-pub(crate) fn is_name(text: &str, most: usize) -> bool {
-    let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let begins = text.chars().next().is_some_and(|first| first.is_ascii_alphanumeric());
-    begins && text.len() <= most && text.chars().all(is_usual)
 }
 
 impl fmt::Display for SetName {
@@ -65,6 +61,14 @@ impl SetName {
         Some(name.parse().map_err(|error: String| {
             Failure::usage(anyhow!(error).context(format!("cannot read {PREFIX}{name:?}")))
         }))
+    }
+
+    /// The set that is meant where an experiment could be, if one is: `saved:NAME`. No coordinator knows it.
+    pub(crate) fn from_selector(selector: &Selector) -> Option<Result<Self, Failure>> {
+        match selector {
+            Selector::Text(text) => Self::of_path(Path::new(text)),
+            Selector::Id(_) | Selector::Last => None,
+        }
     }
 
     /// As a file is named on a command line.

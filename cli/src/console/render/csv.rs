@@ -3,24 +3,23 @@
 //! A column is called as the field of the JSON is, one within another with a dot between: `lease.run`. What is null or not
 //! there is empty, and the members of a list have `;` between them.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Error};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::exit::failure::Failure;
+pub(crate) fn rows<T: Serialize>(things: &[T], columns: &[&str]) -> Result<String, Error> {
+    written(things, columns).context("cannot write CSV")
+}
 
-pub(crate) fn rows<T: Serialize>(things: &[T], columns: &[&str]) -> Result<String, Failure> {
-    let written = || -> anyhow::Result<String> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(columns)?;
-        for thing in things {
-            let thing = serde_json::to_value(thing)?;
-            let cell = |column: &&str| thing.pointer(&format!("/{}", column.replace('.', "/"))).map(text);
-            writer.write_record(columns.iter().map(|column| cell(column).unwrap_or_default()))?;
-        }
-        Ok(String::from_utf8(writer.into_inner()?)?.trim_end().to_owned())
-    };
-    written().context("cannot write CSV").map_err(Failure::infrastructure)
+fn written<T: Serialize>(things: &[T], columns: &[&str]) -> Result<String, Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(columns)?;
+    for thing in things {
+        let thing = serde_json::to_value(thing)?;
+        let cell = |column: &&str| thing.pointer(&format!("/{}", column.replace('.', "/"))).map(text);
+        writer.write_record(columns.iter().map(|column| cell(column).unwrap_or_default()))?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?.trim_end().to_owned())
 }
 
 fn text(value: &Value) -> String {

@@ -3,12 +3,12 @@
 use std::io::IsTerminal as _;
 
 use comfy_table::Table;
-use speedup_analysis::study::{Report, SCHEMA_VERSION};
+use speedup_analysis::study::Report;
 use speedup_report::Document;
 use speedup_report::document::Kind;
 use speedup_report::terminal::{self, Plots, Terminal, USUAL_WIDTH};
 
-use crate::{console::Paint, console::render::json::indented};
+use crate::console::Paint;
 
 /// How much of a report is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,36 +28,6 @@ impl Extent {
             Self::Sections(kinds) => Document::of(report).only(kinds),
         }
     }
-}
-
-pub(crate) enum Answered {
-    /// In the shape that is known here.
-    Known(Box<Report>),
-    /// In a newer one.
-    Newer,
-}
-
-pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
-    #[derive(serde::Deserialize)]
-    struct Shape {
-        schema_version: u32,
-    }
-    let Shape { schema_version } = serde_json::from_str(json)?;
-    if schema_version != SCHEMA_VERSION {
-        return Ok(Answered::Newer);
-    }
-    serde_json::from_str(json).map(Answered::Known)
-}
-
-/// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
-/// shape is shown as it came, which says the same.
-pub(crate) fn report(json: &str, extent: &Extent, paint: Paint) -> Result<String, serde_json::Error> {
-    let Answered::Known(report) = read(json)? else { return indented(json) };
-    let shown = extent.of(&report);
-    if shown.sections.is_empty() {
-        return Ok("This report has no such section; -v shows all that it has.".to_owned());
-    }
-    Ok(document(&shown, paint))
 }
 
 /// A document as wide as the terminal.
@@ -95,14 +65,6 @@ fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::console::Console;
-
-    #[test]
-    fn a_newer_shape_is_shown_as_it_came() {
-        let newer = r#"{"schema_version":2,"news":true}"#;
-        assert!(report(newer, &Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
-        assert!(report("{}", &Extent::Whole, Console::plain().out).is_err());
-    }
 
     #[test]
     fn the_locale_says_whether_there_is_unicode() {

@@ -8,7 +8,7 @@ use speedup_report::{Document, document::Element, document::Tone};
 use tokio::sync::mpsc::Sender;
 use tonic::{Code, Status};
 
-use crate::{connection::Connection, console::render::report::Answered, console::render::report::read};
+use crate::{connection::Connection, results::report::ParsedReport};
 
 /// Rows of a table that are shown: who wants more of a hundred thousand benchmarks asks for the report.
 const ROWS: usize = 500;
@@ -65,9 +65,9 @@ async fn follow(
 }
 
 fn estimates(json: &str) -> Estimates {
-    match read(json) {
-        Ok(Answered::Known(report)) => Estimates::Known(Box::new(shortened(Document::brief(&report)))),
-        Ok(Answered::Newer) => {
+    match ParsedReport::parse(json) {
+        Ok(ParsedReport::Known(report)) => Estimates::Known(Box::new(shortened(Document::brief(&report)))),
+        Ok(ParsedReport::Newer) => {
             Estimates::Unknown("The report has a newer schema than this command knows.".to_owned())
         }
         Err(error) => Estimates::Unknown(format!("The report cannot be read: {error}")),

@@ -10,7 +10,7 @@ use speedup_proto::{convert::held_lease, convert::known_moment, v1};
 use tokio::sync::mpsc::Sender;
 use tonic::Status;
 
-use super::terminal::Style;
+use super::Style;
 use crate::{
     connection::Connection, console::moment, console::render::counted, console::render::table::Column,
     console::render::table::table, exit::failure::Failure, results::attempts::Attempts,

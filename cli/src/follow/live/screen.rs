@@ -5,7 +5,7 @@ use speedup_core::machine::event::Tally;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use speedup_report::terminal::{self, Plots, Terminal};
 
-use super::{estimates::Estimates, terminal::Style, view::Pane, view::View, view::Window};
+use super::{Size, Style, estimates::Estimates, view::Pane, view::View, view::Window};
 use crate::connection::selector;
 use crate::console::moment;
 use crate::console::render::table::printable;
@@ -18,12 +18,6 @@ const ROWS_OF_BOTH: usize = 16;
 const COLUMNS_OF_KEYS: usize = 88;
 /// Columns of the bar at most: the eye should see its end.
 const BAR: usize = 80;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
-}
 
 pub(super) fn lines(view: &mut View, size: Size, style: Style) -> Vec<String> {
     let mut lines = head(view, size, style);

@@ -11,20 +11,12 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use tokio_stream::StreamExt as _;
 
-use super::{screen::Size, view::Look};
-use crate::console::Paint;
+use super::{Size, view::Look};
 
 /// A terminal in raw mode, on its other screen. Talk goes to standard error, and so does this.
 pub(super) struct Terminal {
     events: EventStream,
     shown: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    pub(super) paint: Paint,
-    /// Whether it takes more than ASCII.
-    pub(super) unicode: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

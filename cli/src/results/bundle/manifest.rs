@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::{convert::id_text, v1};
 
-use crate::results::asked::Wanted;
+use crate::results::report::ReportOptions;
 
 /// The version of the bundle's shape.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
@@ -52,8 +52,8 @@ impl Listed {
     }
 }
 
-impl From<Wanted> for Asked {
-    fn from(Wanted { confidence, noise_threshold: _, mixtures, figures }: Wanted) -> Self {
+impl From<ReportOptions> for Asked {
+    fn from(ReportOptions { confidence, noise_threshold: _, mixtures, figures }: ReportOptions) -> Self {
         Self { confidence, mixtures, figures }
     }
 }
