@@ -16,7 +16,7 @@ mod program;
 mod put;
 mod stamp;
 
-pub(crate) use self::{collect::NotCollected, program::Programs, program::Seen, put::time_of_build};
+pub(crate) use self::{collect::NotCollected, program::ProgramStamp, program::Programs, put::time_of_build};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};

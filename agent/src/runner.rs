@@ -1,12 +1,12 @@
-//! The runner: a work order into a record. Everything around the timed execution happens outside the clock, in this
-//! order: the setup, once on a host, with the software of all versions; the software, once for a version; the environment of the host; its rest; warm-ups; a new working directory; the
-//! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup;
-//! judging the output; collecting what a build made; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
-//! like the run.
+//! The runner: turns a work order into a record.
 //!
-//! In reading order: [`Runner`], [`Undertaking`] (one run on its way through all this), `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
-//! the clock, and the canary), `software` (modules, Spack, prologue and container), `variables` (what a command finds in its environment), `part` (what a host does for a run that several serve together), `judgement` (whether the benchmark did
-//! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported).
+//! Everything around the timed execution happens outside the clock, in this order: the setup, once per host; the
+//! software, once per version; the host's environment; its rest; the warm-ups; a new working directory; the
+//! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the
+//! cleanup; the judgement of the output; the products of a build; the canary. A warm-up has a working directory,
+//! preparation and cleanup of its own, so that it is like the run.
+//!
+//! In reading order: [`Runner`], [`RunExecution`], and the modules, each of which has one of these steps.
 
 mod cut_off;
 mod judgement;
@@ -34,14 +34,14 @@ use speedup_core::{
 };
 use speedup_journal::private::Others;
 
-use self::cut_off::EndedBy;
+use self::cut_off::EndScope;
 use self::judgement::{judge, unmeasured};
-pub(crate) use self::part::Part;
+pub(crate) use self::part::PreparedPart;
 use self::record::record;
-use self::software::Ready;
+use self::software::PreparedSoftware;
 use self::variables::{pad, size_of_variables, variables};
 use crate::{
-    file_system::Mounts, files::Files, files::NotCollected, files::Programs, files::Seen,
+    file_system::Mounts, files::Files, files::NotCollected, files::ProgramStamp, files::Programs,
     files::StagingError, launch::End, launch::Execution, launch::LaunchCommand, launch::LaunchError,
     launch::Launcher, launch::Preparation, launch::Sink, launch::forget_peak, launch::program_of,
     launch::rank, limits::Limits, limits::NotAllowed, scratch, series, surroundings::Established,
@@ -65,8 +65,8 @@ pub(crate) struct Runner {
     limits: Limits,
     programs: Programs,
     mounts: Mounts,
-    ended_by: EndedBy,
-    software: software::Kept,
+    end_scope: EndScope,
+    software: software::SoftwareCache,
     /// Where the last run was.
     workplace: Option<Workplace>,
 }
@@ -82,7 +82,7 @@ impl Runner {
     ) -> Result<Self, LaunchError> {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
         let (launcher, programs) = (Launcher::new()?, Programs::default());
-        let ended_by = EndedBy::of(facts, system);
+        let end_scope = EndScope::find(facts, system);
         workplace::remove_old(scratch);
         Ok(Self {
             launcher,
@@ -94,8 +94,8 @@ impl Runner {
             limits,
             programs,
             mounts: Mounts::default(),
-            ended_by,
-            software: software::Kept::default(),
+            end_scope,
+            software: software::SoftwareCache::default(),
             workplace: None,
         })
     }
@@ -110,18 +110,22 @@ impl Runner {
         self.surroundings.release();
     }
 
-    /// Executes a work order; what it makes is taken into the files. When `stop` is raised the run is given up.
+    /// Executes a work order and takes its products into `files`. Gives the run up when `stop` is raised.
     pub(crate) fn execute(&mut self, grant: &Grant, files: &mut Files, stop: &AtomicBool) -> Record {
         let started_unix_ns = unix_ns();
-        let done = self
-            .attempt(grant, files, stop)
-            .unwrap_or_else(|not| Record { started_unix_ns, ..Record::bare(not.outcome()) });
-        Record { timer: self.timer, ..done }
+        match self.attempt(grant, files, stop) {
+            Ok(record) => record,
+            Err(refused) => self.unexecuted(refused, started_unix_ns),
+        }
     }
 
     /// The record of a run that was not begun.
     pub(crate) fn not_executed(&self, why: NotExecuted) -> Record {
-        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(why.outcome()) }
+        self.unexecuted(why, unix_ns())
+    }
+
+    fn unexecuted(&self, why: NotExecuted, started_unix_ns: u64) -> Record {
+        Record { started_unix_ns, timer: self.timer, ..Record::bare(why.outcome()) }
     }
 
     fn attempt(
@@ -134,29 +138,27 @@ impl Runner {
         let job = self.job.clone();
         let order = &*part::seated(grant, &place, job.as_ref())?;
         let input = place.input();
-        let steps = Steps::of(order, &input.to_string_lossy())
+        let commands = RunCommands::resolve(order, &input.to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
         let experiment = grant.experiment;
-        let mut undertaking =
-            Undertaking { runner: self, experiment, order, steps: &steps, place: &place, files, stop };
-        undertaking.permit()?;
+        let mut execution =
+            RunExecution { runner: self, experiment, order, commands: &commands, place: &place, files, stop };
+        execution.permit()?;
         if order.seat.is_some() {
-            undertaking.clear_ranks()?;
+            execution.clear_ranks()?;
         }
         if input.to_str().is_none() {
             return Err(NotExecuted::new("the scratch directory's path is not UTF-8"));
         }
-        undertaking.set_up()?;
-        let done = undertaking.run();
-        let ranks = if order.seat.is_some() { rank::left(&place.ranks()) } else { Vec::new() };
-        let done = done.map(|record| Record { ranks, ..record });
+        execution.set_up()?;
+        let record = execution.run();
         place.clear_work();
         self.workplace = Some(place);
         if !order.own_metrics.is_empty() {
-            // The whole output was in memory.
+            // The whole output was in memory, and the kernel would count its peak as the next program's.
             let _ = forget_peak();
         }
-        done
+        record
     }
 }
 
@@ -180,190 +182,244 @@ impl Runner {
     }
 }
 
-/// A work order that is carried out: with what, where, and until when.
-struct Undertaking<'a> {
+/// The execution of one work order.
+struct RunExecution<'a> {
     runner: &'a mut Runner,
     experiment: ExperimentId,
     order: &'a WorkOrder,
-    steps: &'a Steps,
+    commands: &'a RunCommands,
     place: &'a Workplace,
     files: &'a mut Files,
     stop: &'a AtomicBool,
 }
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
+    /// Carries out all steps of the run and assembles its record.
     fn run(&mut self) -> Result<Record, NotExecuted> {
-        let Self { order, steps, .. } = *self;
+        let Self { order, commands, .. } = *self;
         let software = self.software()?;
-        let common = if steps.canary.is_some() { self.common_software()? } else { Rc::default() };
+        let common = if commands.canary.is_some() { self.common_software()? } else { Rc::default() };
         let established = self.runner.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
-        let rest = order.rest.map(|rest| self.rest(&rest)).transpose()?;
-        let (done, directory) = self.executions(&established, &software)?;
-        let done = self.collected(done, &directory)?;
-        let lacks_product = matches!(done.outcome, Outcome::Failed(Failure::NoProduct { .. }));
+        let rest = match &order.rest {
+            Some(rest) => Some(self.rest(rest)?),
+            None => None,
+        };
+
+        let (mut record, directory) = self.warm_up_and_time(&established, &software)?;
+        self.collect_products(&mut record, &directory)?;
+        // An agent that is being ended may have cut its build off before the product was there.
+        let lacks_product = matches!(record.outcome, Outcome::Failed(Failure::NoProduct { .. }));
         if lacks_product && self.is_cut_off(&End::Exited(0)) {
             return Err(interrupted());
         }
-        let canary = steps.canary.as_ref();
-        let canary =
-            canary.map(|step| self.canary(step, &established, &common).map_err(|not| cut(not.reason)));
-        let (canary, canary_failed) = match canary {
-            None => (None, None),
-            Some(Ok(time)) => (Some(time), None),
-            Some(Err(reason)) => (None, Some(reason)),
-        };
-        Ok(Record { rest, canary, canary_failed, ..done })
-    }
 
-    /// The warm-ups and the timed execution; where the last of them stood.
-    fn executions(
-        &mut self,
-        established: &Established,
-        software: &Rc<Ready>,
-    ) -> Result<(Record, PathBuf), NotExecuted> {
-        let order = self.order;
-        let mut unclean = None;
-        for number in 1..=order.warmup {
-            let Launched { execution, cleanup, directory, .. } =
-                self.launch(established, software, Turn::WarmUp)?;
-            unclean = unclean.or(cleanup.err());
-            if let Some(failure) = judge(order, &execution) {
-                self.stand_by(&failure, &execution)?;
-                let failure = Failure::Warmup { number, failure: failure.words() };
-                let record = record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None);
-                return Ok((record, directory));
+        if let Some(canary) = &commands.canary {
+            match self.canary(canary, &established, &common) {
+                Ok(time) => record.canary = Some(time),
+                Err(failed) => record.canary_failed = Some(cut(failed.reason)),
             }
         }
-        let launched = self.launch(established, software, Turn::Timed)?;
-        let Launched { execution, mut conditions, program, cleanup, directory } = launched;
-        if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
-            conditions.disturbances.push(Disturbance::CleanupFailed { reason });
+        if order.seat.is_some() {
+            record.ranks = rank::left(&self.place.ranks());
         }
-        let series = match judge(order, &execution) {
-            Some(failure) => Err(failure),
-            None => series::read(&order.own_metrics, &execution),
-        };
-        match &series {
-            Ok(_) => unmeasured(&execution).map_or(Ok(()), Err)?,
-            Err(failure) => self.stand_by(failure, &execution)?,
-        }
-        let record = match series {
-            Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
-            Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
-        };
-        Ok((Record { program, ..record }, directory))
+        record.rest = rest;
+        record.timer = self.runner.timer;
+        Ok(record)
     }
 
-    /// Refuses a failure that says nothing of the benchmark: its agent is being ended, or stood still until its time was
-    /// up.
-    fn stand_by(&self, failure: &Failure, execution: &Execution) -> Result<(), NotExecuted> {
+    /// Executes the warm-ups and the timed execution. Returns the record and the directory in which the program worked.
+    fn warm_up_and_time(
+        &mut self,
+        established: &Established,
+        software: &Rc<PreparedSoftware>,
+    ) -> Result<(Record, PathBuf), NotExecuted> {
+        let order = self.order;
+        let mut cleanup_failure = None;
+        for number in 1..=order.warmup {
+            let warmed = self.launch(established, software, Purpose::WarmUp)?;
+            cleanup_failure = cleanup_failure.or(warmed.cleanup.err());
+            if let Some(failure) = judge(order, &warmed.execution) {
+                self.confirm(&failure, &warmed.execution)?;
+                let failure = Failure::Warmup { number, failure: failure.words() };
+                let record = record(order, warmed.execution, Outcome::Failed(failure));
+                return Ok((record, warmed.directory));
+            }
+        }
+
+        let timed = self.launch(established, software, Purpose::Timed)?;
+        let series = match judge(order, &timed.execution) {
+            Some(failure) => Err(failure),
+            None => series::read(&order.own_metrics, &timed.execution),
+        };
+        let mut record = match series {
+            Ok(series) => {
+                if let Some(unmeasured) = unmeasured(&timed.execution) {
+                    return Err(unmeasured);
+                }
+                Record { series, ..record(order, timed.execution, Outcome::Measured) }
+            }
+            Err(failure) => {
+                self.confirm(&failure, &timed.execution)?;
+                record(order, timed.execution, Outcome::Failed(failure))
+            }
+        };
+        record.conditions = timed.conditions;
+        // A cleanup that failed may have left something behind that disturbs this run or the next.
+        if let (Some(reason), Some(conditions)) =
+            (cleanup_failure.or(timed.cleanup.err()), &mut record.conditions)
+        {
+            conditions.disturbances.push(Disturbance::CleanupFailed { reason });
+        }
+        record.program = timed.program;
+        Ok((record, timed.directory))
+    }
+
+    /// Refuses a failure that is not the benchmark's: the agent is being ended, or the host stood still until the timeout.
+    fn confirm(&self, failure: &Failure, execution: &Execution) -> Result<(), NotExecuted> {
         if self.is_cut_off(&execution.end) {
             return Err(interrupted());
         }
-        let needs_time = matches!(failure, Failure::TimedOut { .. });
-        unmeasured(execution).filter(|_| needs_time).map_or(Ok(()), Err)
+        match unmeasured(execution) {
+            Some(unmeasured) if matches!(failure, Failure::TimedOut { .. }) => Err(unmeasured),
+            _ => Ok(()),
+        }
     }
 
-    /// Whether a failure came of the agent's own end. Waits for that where it may be on its way.
+    /// Whether the agent's own end caused a failure. Waits for the agent's signal where it may be on its way.
     fn is_cut_off(&self, end: &End) -> bool {
-        self.runner.ended_by.explains(end, self.stop)
+        self.runner.end_scope.explains(end, self.stop)
     }
 
+    /// Executes the setup unless this host has done it for the experiment.
     fn set_up(&mut self) -> Result<(), NotExecuted> {
-        let Self { steps, place, .. } = *self;
-        let Some(setup) = steps.setup.as_ref().filter(|setup| !place.is_ready(&setup.resolved)) else {
+        let Self { commands, place, .. } = *self;
+        let Some(setup) = &commands.setup else { return Ok(()) };
+        if place.is_ready(&setup.resolved) {
             return Ok(());
-        };
+        }
         let software = self.common_software()?;
-        let directory =
-            |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
-        let input = place.clear_input().map_err(directory)?;
-        self.outside(setup, &Standing { software, ..Standing::alone(input) })?;
-        place.set_ready(&setup.resolved).map_err(directory)
+        let input = place.clear_input().map_err(|error| no_setup_directory(&error))?;
+        self.outside(setup, &ExecContext { software, ..ExecContext::in_own_directory(input) })?;
+        place.set_ready(&setup.resolved).map_err(|error| no_setup_directory(&error))
     }
 
-    /// One execution in a new working directory, with what the plan wants before and after it.
+    /// Executes the program once in a new working directory, between the plan's preparation and cleanup.
     fn launch(
         &mut self,
         established: &Established,
-        software: &Rc<Ready>,
-        turn: Turn,
-    ) -> Result<Launched, NotExecuted> {
-        let Self { order, steps, place, stop, .. } = *self;
-        let Step { what, resolved: program, timeout } = &steps.program;
+        software: &Rc<PreparedSoftware>,
+        purpose: Purpose,
+    ) -> Result<LaunchOutcome, NotExecuted> {
+        let Self { order, commands, place, stop, .. } = *self;
+        let program = &commands.program;
         let name = place.name_of_work(order.environment.directory_length, order.directory_padding);
         let work = place
             .new_work(name.as_deref().unwrap_or(DIRECTORY_NAME))
             .map_err(|error| no_directory(&error))?;
-        let standing = Standing::of(program, work, software)?;
-        if let Some(prepare) = &steps.prepare {
-            self.outside(prepare, &standing)?;
+        let context = ExecContext::for_program(&program.resolved, work, software)?;
+        if let Some(prepare) = &commands.prepare {
+            self.outside(prepare, &context)?;
         }
-        let mut variables = standing.variables(program);
+        let mut variables = context.variables(&program.resolved);
         if order.seat.is_some() {
-            // By which path launchers find it on other hosts.
-            let directory = standing.directory.to_string_lossy().into_owned();
-            variables.entry("PWD".to_owned()).or_insert(directory);
-            // A launcher of Slurm asks the controller that this names.
-            if let Ok(configuration) = std::env::var("SLURM_CONF") {
-                variables.entry("SLURM_CONF".to_owned()).or_insert(configuration);
-            }
-            let ranks = if turn == Turn::Timed { place.ranks() } else { PathBuf::new() };
-            variables.insert(RANKS_VARIABLE.to_owned(), ranks.to_string_lossy().into_owned());
+            self.add_gang_variables(&mut variables, &context.directory, purpose);
         }
         let padding = pad(&mut variables, order.environment.env_size, order.env_padding);
         let env_bytes = size_of_variables(&variables);
-        let sink = capture(order, order.output.keep);
-        let preparation = established.preparation.clone();
-        let command = command(program, variables, &standing.directory, *timeout, sink, preparation);
-        let command = self.in_container(command)?;
-        let command = match turn {
-            Turn::WarmUp => command,
-            Turn::Timed => timed(order, command),
-        };
+        let command = self.program_command(variables, &context, established, purpose)?;
 
-        // Before the host settles: of a network file system the kernel may have to ask the server.
-        let stood_on = (turn == Turn::Timed).then(|| self.runner.mounts.of(&standing.directory)).flatten();
         let mut established = established.clone();
-        established.unmet.extend([padding.err(), name.err()].into_iter().flatten());
-        if turn == Turn::Timed {
+        established.unmet.extend(padding.err());
+        established.unmet.extend(name.err());
+        let mut file_system = None;
+        if purpose == Purpose::Timed {
+            // Before the host settles: for a network file system the kernel may have to ask the server.
+            file_system = self.runner.mounts.of(&context.directory);
             self.settle(&mut established);
         }
         let held = self.runner.surroundings.hold(&mut established);
-        let given = standing.made();
-        let insisted = insist(order, &established.unmet)
-            .and_then(|()| self.runner.allow(what, &command, given.as_ref()));
-        let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
-        let before = (turn == Turn::Timed).then(|| self.runner.surroundings.before());
+        let permitted = insist(order, &established.unmet)
+            .and_then(|()| self.runner.allow(program.what, &command, context.software_variables().as_ref()));
+        let mut stamp = None;
+        let mut before = None;
+        if purpose == Purpose::Timed {
+            stamp = program_of(&command).ok().map(ProgramStamp::at);
+            before = Some(self.runner.surroundings.before());
+        }
         self.runner.surroundings.forget_reading();
-        let executed = insisted.and_then(|()| {
-            self.runner.launcher.execute(&command, stop).map_err(|error| not_launched(what, &error))
+        let executed = permitted.and_then(|()| {
+            self.runner.launcher.execute(&command, stop).map_err(|error| not_launched(program.what, &error))
         });
-        let is_stopping = stop.load(Ordering::Acquire);
-        let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
-            let conditions = self.runner.surroundings.after(before, execution, established);
-            let directory_bytes = u32::try_from(standing.directory.as_os_str().len()).ok();
-            let (file_system, software) = (stood_on.clone(), self.runner.software.used(software));
-            let (env_bytes, env_padding) = (Some(env_bytes), order.env_padding);
-            Conditions { env_bytes, env_padding, directory_bytes, file_system, software, ..conditions }
-        });
+        let was_stopping = stop.load(Ordering::Acquire);
+        let conditions = match (before, &executed) {
+            (Some(before), Ok(execution)) => Some(Box::new(Conditions {
+                env_bytes: Some(env_bytes),
+                env_padding: order.env_padding,
+                directory_bytes: u32::try_from(context.directory.as_os_str().len()).ok(),
+                file_system,
+                software: self.runner.software.used(software),
+                ..self.runner.surroundings.after(before, execution, established)
+            })),
+            _ => None,
+        };
         drop(held);
-        // Before the cleanup, which may remove it.
-        let program = seen.filter(|_| executed.is_ok()).map(|seen| self.runner.programs.content(seen, stop));
-        // Whatever became of the program: the preparation was.
-        let cleanup = steps.cleanup.as_ref().map_or(Ok(()), |cleanup| self.outside(cleanup, &standing));
-        let cleanup = cleanup.map_err(|not| cut(not.reason));
+        // Hashed before the cleanup, which may remove the program.
+        let content = match stamp {
+            Some(stamp) if executed.is_ok() => Some(Box::new(self.runner.programs.content(stamp, stop))),
+            _ => None,
+        };
+        // Even if the program did not start: the preparation was executed.
+        let cleanup = match &commands.cleanup {
+            Some(cleanup) => self.outside(cleanup, &context).map_err(|failed| cut(failed.reason)),
+            None => Ok(()),
+        };
         let execution = executed?;
-        // Whoever asked the agent may have asked the program just before, and nobody knows what it left undone.
-        if is_stopping {
+        // The signal that stops the agent may have reached the program first, so its result cannot be trusted.
+        if was_stopping {
             return Err(interrupted());
         }
-        let (conditions, program) = (conditions.map(Box::new), program.map(Box::new));
-        Ok(Launched { execution, conditions, program, cleanup, directory: standing.directory })
+        Ok(LaunchOutcome { execution, conditions, program: content, cleanup, directory: context.directory })
     }
 
-    /// The last before the clock: an empty page cache, and rest.
+    /// Adds the variables that the launcher of a gang's ranks needs.
+    fn add_gang_variables(
+        &self,
+        variables: &mut BTreeMap<String, String>,
+        directory: &Path,
+        purpose: Purpose,
+    ) {
+        // Launchers start ranks on other hosts in the directory that this names.
+        variables.entry("PWD".to_owned()).or_insert(directory.to_string_lossy().into_owned());
+        // Slurm's launcher contacts the controller of the configuration that this names.
+        if let Ok(configuration) = std::env::var("SLURM_CONF") {
+            variables.entry("SLURM_CONF".to_owned()).or_insert(configuration);
+        }
+        // Ranks of a warm-up are not timed.
+        let ranks = if purpose == Purpose::Timed { self.place.ranks() } else { PathBuf::new() };
+        variables.insert(RANKS_VARIABLE.to_owned(), ranks.to_string_lossy().into_owned());
+    }
+
+    /// The program's command, in its container if the plan has one.
+    fn program_command(
+        &self,
+        variables: BTreeMap<String, String>,
+        context: &ExecContext,
+        established: &Established,
+        purpose: Purpose,
+    ) -> Result<LaunchCommand, NotExecuted> {
+        let PlanCommand { resolved, timeout, .. } = &self.commands.program;
+        let sink = capture(self.order, self.order.output.keep);
+        let preparation = established.preparation.clone();
+        let command = command(resolved, variables, &context.directory, *timeout, sink, preparation);
+        let command = self.in_container(command)?;
+        Ok(match purpose {
+            Purpose::WarmUp => command,
+            Purpose::Timed => timed(self.order, command),
+        })
+    }
+
+    /// Takes the last steps before the clock: empties the page cache and lets the host settle.
     fn settle(&mut self, established: &mut Established) {
         let environment = &self.order.environment;
         if environment.page_cache == PageCache::Drop {
@@ -373,11 +429,11 @@ impl Undertaking<'_> {
         wait(environment.settle.into(), self.stop);
     }
 
-    /// With what a build that succeeded made in its directory.
-    fn collected(&mut self, done: Record, directory: &Path) -> Result<Record, NotExecuted> {
+    /// Collects what a successful build made in its directory. A missing product is the benchmark's failure.
+    fn collect_products(&mut self, record: &mut Record, directory: &Path) -> Result<(), NotExecuted> {
         let order = self.order;
-        if order.collect.is_empty() || done.outcome != Outcome::Measured {
-            return Ok(done);
+        if order.collect.is_empty() || record.outcome != Outcome::Measured {
+            return Ok(());
         }
         if order.directory.is_some() {
             // The agent may read more than the program could.
@@ -385,22 +441,21 @@ impl Undertaking<'_> {
             return Err(NotExecuted::through_plan(reason));
         }
         match self.files.collect(directory, &order.collect, self.stop) {
-            Ok(products) => Ok(Record { products, ..done }),
+            Ok(products) => record.products = products,
             Err(NotCollected::NotMade { name, reason }) => {
-                let failure = Failure::NoProduct { name, reason: cut(reason) };
-                Ok(Record { outcome: Outcome::Failed(failure), ..done })
+                record.outcome = Outcome::Failed(Failure::NoProduct { name, reason: cut(reason) });
             }
             Err(NotCollected::NotKept(error)) => {
                 let causes = with_causes(&error);
-                Err(NotExecuted::new(format!(
-                    "the build succeeded, but what it made cannot be kept here: {causes}"
-                )))
+                let reason = format!("the build succeeded, but what it made cannot be kept here: {causes}");
+                return Err(NotExecuted::new(reason));
             }
         }
+        Ok(())
     }
 }
 
-/// Waits, unless the agent shall stop.
+/// Waits until the time is over or the agent is to stop.
 fn wait(time: Duration, stop: &AtomicBool) {
     let deadline = Instant::now() + time;
     while !stop.load(Ordering::Acquire) {
@@ -412,94 +467,107 @@ fn wait(time: Duration, stop: &AtomicBool) {
     }
 }
 
-/// Where a command stands, and what it may call its own.
-struct Standing {
+/// Working directory, private directory and software of a command.
+struct ExecContext {
     directory: PathBuf,
-    /// Home and place for temporary files.
+    /// The command's `HOME` and `TMPDIR`.
     work: PathBuf,
-    software: Rc<Ready>,
+    software: Rc<PreparedSoftware>,
 }
 
-impl Standing {
-    /// In its own directory.
-    fn alone(work: PathBuf) -> Self {
+impl ExecContext {
+    /// A command that works in its private directory, without software.
+    fn in_own_directory(work: PathBuf) -> Self {
         Self { directory: work.clone(), work, software: Rc::default() }
     }
 
-    /// Where the plan wants the program to stand.
-    fn of(program: &Resolved, work: PathBuf, software: &Rc<Ready>) -> Result<Self, NotExecuted> {
+    /// The program, in the directory that the plan names.
+    fn for_program(
+        program: &Resolved,
+        work: PathBuf,
+        software: &Rc<PreparedSoftware>,
+    ) -> Result<Self, NotExecuted> {
         let software = software.clone();
-        match &program.directory {
-            None => Ok(Self { software, ..Self::alone(work) }),
-            Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
-                Ok(Self { directory: directory.into(), work, software })
-            }
-            Some(directory) => Err(NotExecuted::through_plan(format!(
-                "the plan's directory {directory} is no directory on this host"
-            ))),
+        let Some(directory) = &program.directory else {
+            return Ok(Self { software, ..Self::in_own_directory(work) });
+        };
+        let path = PathBuf::from(directory);
+        if !path.is_absolute() || !path.is_dir() {
+            let reason = format!("the plan's directory {directory} is no directory on this host");
+            return Err(NotExecuted::through_plan(reason));
         }
+        Ok(Self { directory: path, work, software })
     }
-}
 
-impl Standing {
-    /// The variables that software made for what stands here.
-    fn made(&self) -> Option<BTreeMap<String, String>> {
+    /// The variables that the software set for this command.
+    fn software_variables(&self) -> Option<BTreeMap<String, String>> {
         self.software.variables(&self.work)
     }
 
-    /// The variables of a command that stands here.
     fn variables(&self, resolved: &Resolved) -> BTreeMap<String, String> {
-        variables(resolved, &self.work, self.made())
+        variables(resolved, &self.work, self.software_variables())
     }
 }
 
-/// The commands of a run with nothing left to fill in.
-struct Steps {
-    setup: Option<Step>,
-    prepare: Option<Step>,
-    program: Step,
-    cleanup: Option<Step>,
-    canary: Option<Step>,
+/// The commands of a run, with all placeholders filled in.
+struct RunCommands {
+    setup: Option<PlanCommand>,
+    prepare: Option<PlanCommand>,
+    program: PlanCommand,
+    cleanup: Option<PlanCommand>,
+    canary: Option<PlanCommand>,
 }
 
-struct Step {
+struct PlanCommand {
     what: &'static str,
     resolved: Resolved,
     timeout: Span,
 }
 
-impl Steps {
-    /// On a host whose input directory is `input`.
-    fn of(order: &WorkOrder, input: &str) -> Result<Self, TemplateError> {
-        let step = |what, resolved: Option<Resolved>, setup: &Option<Setup>| {
-            let (resolved, timeout) = (resolved?, setup.as_ref()?.timeout);
-            Some(Step { what, resolved, timeout })
-        };
+impl RunCommands {
+    /// Fills in the placeholders for a host whose input directory is `input`.
+    fn resolve(order: &WorkOrder, input: &str) -> Result<Self, TemplateError> {
         Ok(Self {
-            program: Step { what: "the run", resolved: order.resolve(input)?, timeout: order.timeout },
-            setup: step("the setup", order.resolve_setup(input)?, &order.setup),
-            canary: step("the canary", order.resolve_canary(input)?, &order.canary),
-            prepare: step("the preparation", order.resolve_prepare(input)?, &order.prepare),
-            cleanup: step("the cleanup", order.resolve_cleanup(input)?, &order.cleanup),
+            program: PlanCommand { what: "the run", resolved: order.resolve(input)?, timeout: order.timeout },
+            setup: PlanCommand::around("the setup", order.resolve_setup(input)?, order.setup.as_ref()),
+            canary: PlanCommand::around("the canary", order.resolve_canary(input)?, order.canary.as_ref()),
+            prepare: PlanCommand::around(
+                "the preparation",
+                order.resolve_prepare(input)?,
+                order.prepare.as_ref(),
+            ),
+            cleanup: PlanCommand::around(
+                "the cleanup",
+                order.resolve_cleanup(input)?,
+                order.cleanup.as_ref(),
+            ),
         })
     }
 }
 
-struct Launched {
+impl PlanCommand {
+    /// A command beside the program, if the plan has it.
+    fn around(what: &'static str, resolved: Option<Resolved>, setup: Option<&Setup>) -> Option<Self> {
+        Some(Self { what, resolved: resolved?, timeout: setup?.timeout })
+    }
+}
+
+/// An execution of the program with all that was observed beside it.
+struct LaunchOutcome {
     execution: Execution,
-    /// Of a timed one.
+    /// Absent for a warm-up.
     conditions: Option<Box<Conditions>>,
-    /// What was executed, likewise.
+    /// The content of the executed file; absent for a warm-up.
     program: Option<Box<Program>>,
-    /// Why the cleanup failed, if it did.
+    /// The error is why the cleanup failed.
     cleanup: Result<(), String>,
-    /// Where the program stood.
+    /// The directory in which the program worked.
     directory: PathBuf,
 }
 
 /// What an execution is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum Purpose {
     WarmUp,
     Timed,
 }
@@ -561,6 +629,10 @@ fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
         None => format!("{what} was not executed: {text}"),
     };
     if error.is_the_commands() { NotExecuted::through_plan(reason) } else { NotExecuted::new(reason) }
+}
+
+fn no_setup_directory(error: &std::io::Error) -> NotExecuted {
+    NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"))
 }
 
 fn no_place(error: &std::io::Error) -> NotExecuted {

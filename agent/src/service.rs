@@ -14,7 +14,7 @@ use speedup_journal::private::{self, NotPrivate, Others};
 use thiserror::Error;
 use tracing::Instrument as _;
 
-use self::attempt::Held;
+use self::attempt::HeldPart;
 use crate::{
     entry, entry::Admittance, entry::Entry, entry::EntryError, files::Files, launch::LaunchError,
     launch::User, launch::UserError, leash::end_with_parent, limits::Limits, limits::LimitsError, link::Link,
@@ -187,9 +187,16 @@ struct Service {
     complaint: Option<String>,
     unreached: Unreached,
     /// What is prepared, and waits for the others of its gang.
-    held: Option<Held>,
+    held: Option<HeldPart>,
     /// Why the agent has to end once it has said what it has to say.
     broken: Option<AgentError>,
+}
+
+/// How a session ended.
+enum SessionEnd {
+    /// By this side, or because there was no way in.
+    Closed,
+    Failed(LinkError),
 }
 
 impl Service {
@@ -243,13 +250,13 @@ impl Service {
 
     async fn serve(mut self) -> Result<(), AgentError> {
         while !self.stop.is_wished() {
-            if let Err(error) = self.session().await? {
-                if error.is_unauthenticated() {
-                    self.turned_out(&error).await?;
-                } else {
+            match self.session().await? {
+                SessionEnd::Failed(error) if error.is_unauthenticated() => self.turned_out(&error).await?,
+                SessionEnd::Failed(error) => {
                     self.complain(&error);
                     self.entry.look_again();
                 }
+                SessionEnd::Closed => {}
             }
             if self.stop.is_wished() && self.held.is_some() {
                 self.take(Input::Retire).await?;
@@ -285,67 +292,77 @@ impl Service {
         }
     }
 
-    /// One session, from connecting to its end. The outer error ends the agent, the inner one the session.
-    async fn session(&mut self) -> Result<Result<(), LinkError>, AgentError> {
+    /// Runs one session, from connecting to its end. An error ends the agent.
+    async fn session(&mut self) -> Result<SessionEnd, AgentError> {
         self.unsaid.clear();
         self.take(Input::LinkUp).await?;
         let first = std::mem::take(&mut self.unsaid);
         let entry = &mut self.entry;
-        let link = tokio::select! {
-            link = async { Ok(Link::connect(&entry.open().await?, first).await) } => link,
-            () = self.stop.wished() => return Ok(Ok(())),
+        let connected = tokio::select! {
+            connected = async { Ok(Link::connect(&entry.open().await?, first).await) } => connected,
+            () = self.stop.wished() => return Ok(SessionEnd::Closed),
         };
-        let link = match link {
-            Ok(link) => link,
+        match connected {
+            Ok(Ok(link)) => self.link = Some(link),
+            Ok(Err(error)) => return Ok(SessionEnd::Failed(error)),
             Err(error) if AgentError::is_lasting(&error) => return Err(error),
             Err(error) => {
                 self.try_again(&error);
-                return Ok(Ok(()));
+                return Ok(SessionEnd::Closed);
             }
-        };
-        match link {
-            Ok(link) => self.link = Some(link),
-            Err(error) => return Ok(Err(error)),
         }
         while !self.stop.is_wished() {
+            // A renewed certificate takes effect with the next connection.
             if self.entry.renew().await {
-                return Ok(Ok(()));
+                return Ok(SessionEnd::Closed);
             }
-            let Some(link) = &mut self.link else { return Ok(Ok(())) };
-            let patience = if self.outbox.is_due() {
-                ON_ITS_WAY
-            } else if self.held.is_some() {
-                HELD
-            } else if self.runner.holds_host() {
-                LINGER
-            } else {
-                QUIET
-            };
-            let heard = tokio::select! {
+            let patience = self.patience();
+            let Some(link) = &mut self.link else { return Ok(SessionEnd::Closed) };
+            tokio::select! {
+                // A message that has arrived comes before the stop and before any pause.
                 biased;
-                heard = link.hear() => heard.map(|message| Some(Input::Heard(message))),
-                () = self.stop.wished() => return Ok(Ok(())),
-                () = tokio::time::sleep(patience) => {
-                    if patience == LINGER {
-                        self.release_host();
-                    }
-                    Ok((patience == QUIET || patience == HELD).then_some(Input::Quiet))
-                }
-            };
-            match heard {
-                Ok(Some(input)) => {
-                    if matches!(input, Input::Heard(CoordinatorMessage::Welcome { .. })) {
-                        tracing::info!("joined the pool");
-                        self.complaint = None;
-                        self.unreached.clear();
-                    }
-                    self.take(input).await?;
-                }
-                Ok(None) => self.outbox(Outbox::sync)?,
-                Err(error) => return Ok(Err(error)),
+                heard = link.hear() => match heard {
+                    Ok(message) => self.hear(message).await?,
+                    Err(error) => return Ok(SessionEnd::Failed(error)),
+                },
+                () = self.stop.wished() => return Ok(SessionEnd::Closed),
+                () = tokio::time::sleep(patience) => self.pause_over(patience).await?,
             }
         }
-        Ok(Ok(()))
+        Ok(SessionEnd::Closed)
+    }
+
+    /// How long to wait for a message before something else is due.
+    fn patience(&self) -> Duration {
+        if self.outbox.is_due() {
+            ON_ITS_WAY
+        } else if self.held.is_some() {
+            HELD
+        } else if self.runner.holds_host() {
+            LINGER
+        } else {
+            QUIET
+        }
+    }
+
+    async fn hear(&mut self, message: CoordinatorMessage) -> Result<(), AgentError> {
+        if matches!(message, CoordinatorMessage::Welcome { .. }) {
+            tracing::info!("joined the pool");
+            self.complaint = None;
+            self.unreached.clear();
+        }
+        self.take(Input::Heard(message)).await
+    }
+
+    /// Does what was due after no message arrived for `patience`.
+    async fn pause_over(&mut self, patience: Duration) -> Result<(), AgentError> {
+        if patience == QUIET || patience == HELD {
+            return self.take(Input::Quiet).await;
+        }
+        if patience == LINGER {
+            self.release_host();
+        }
+        self.outbox(Outbox::sync)
     }
 
     /// Lets the machine take something in, and does what it says, until it says nothing more.
@@ -389,7 +406,7 @@ impl Service {
             Action::Begin => {
                 let Some(held) = self.held.take() else { return Ok(None) };
                 let lines_of = lines_of(held.grant());
-                return self.begin(held).instrument(lines_of).await;
+                return self.begin(held).instrument(lines_of).await.map(Some);
             }
             Action::End { reason } => return Ok(self.end(reason)),
             Action::Reboot { reason } => return self.reboot(&reason).await,

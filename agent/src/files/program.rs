@@ -19,12 +19,12 @@ pub(crate) struct Programs {
 
 /// A program as it looked before it was executed.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ProgramStamp {
     path: PathBuf,
     stamp: io::Result<Stamp>,
 }
 
-impl Seen {
+impl ProgramStamp {
     /// How the file looks now.
     pub(crate) fn at(path: PathBuf) -> Self {
         let stamp = Stamp::of(&path);
@@ -34,8 +34,8 @@ impl Seen {
 
 impl Programs {
     /// What was in a program that has been executed since it was seen.
-    pub(crate) fn content(&mut self, seen: Seen, stop: &AtomicBool) -> Program {
-        let Seen { path, stamp } = seen;
+    pub(crate) fn content(&mut self, seen: ProgramStamp, stop: &AtomicBool) -> Program {
+        let ProgramStamp { path, stamp } = seen;
         let content = match stamp.map_err(|error| error.to_string()) {
             Ok(before) => self.hashed(&path, before, stop),
             Err(reason) => Err(reason),
@@ -88,7 +88,7 @@ mod tests {
     static GO: AtomicBool = AtomicBool::new(false);
 
     fn executed(programs: &mut Programs, path: &Path) -> Program {
-        programs.content(Seen::at(path.to_owned()), &GO)
+        programs.content(ProgramStamp::at(path.to_owned()), &GO)
     }
 
     fn hash_of(content: &[u8]) -> ProgramContent {
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(executed(&mut programs, &path).content, hash_of(b"two"));
         // What is known is not read: of another reading nothing would be known.
         let stopped = AtomicBool::new(true);
-        assert_eq!(programs.content(Seen::at(path), &stopped).content, hash_of(b"two"));
+        assert_eq!(programs.content(ProgramStamp::at(path), &stopped).content, hash_of(b"two"));
     }
 
     #[test]
@@ -117,17 +117,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("prog");
         let mut programs = Programs::default();
-        let mut reason_of = |seen: Seen, stop: &AtomicBool| {
+        let mut reason_of = |seen: ProgramStamp, stop: &AtomicBool| {
             programs.content(seen, stop).unknown().expect("nothing is known").to_owned()
         };
-        assert!(reason_of(Seen::at(path.clone()), &GO).contains("No such file"));
+        assert!(reason_of(ProgramStamp::at(path.clone()), &GO).contains("No such file"));
         fs::write(&path, "one").unwrap();
-        let seen = Seen::at(path.clone());
+        let seen = ProgramStamp::at(path.clone());
         fs::write(&path, "another").unwrap();
         assert!(reason_of(seen, &GO).contains("changed"));
-        assert!(reason_of(Seen::at(path.clone()), &AtomicBool::new(true)).contains("stopped"));
+        assert!(reason_of(ProgramStamp::at(path.clone()), &AtomicBool::new(true)).contains("stopped"));
         File::create(&path).unwrap().set_len(MAX_HASHED_BYTES + 1).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(reason_of(Seen::at(path), &GO).contains("more than the 1073741824"));
+        assert!(reason_of(ProgramStamp::at(path), &GO).contains("more than the 1073741824"));
     }
 }

@@ -27,16 +27,16 @@ const SHELL_OFFSET: i32 = 128;
 
 /// What ends an agent together with all that it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EndedBy {
+pub(super) enum EndScope {
     /// The engine that gave the host out, or the manager of the service.
     Engine,
     /// Nothing that is known.
     Nobody,
 }
 
-impl EndedBy {
+impl EndScope {
     /// On the host with these facts and the kernel's files at `root`.
-    pub(super) fn of(facts: &HostFacts, root: &Path) -> Self {
+    pub(super) fn find(facts: &HostFacts, root: &Path) -> Self {
         let is_allocated = facts.allocation.is_some() || facts.allocation_ends.is_some();
         let groups = || std::fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
         if is_allocated || is_service(&groups()) { Self::Engine } else { Self::Nobody }
@@ -88,15 +88,15 @@ mod tests {
     fn an_agent_lives_in_an_allocation_a_service_or_alone() {
         let tree = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(tree.path().join("proc/self")).expect("a directory");
-        let ended_by = |facts: &HostFacts, memberships: &str| {
+        let end_scope = |facts: &HostFacts, memberships: &str| {
             std::fs::write(tree.path().join("proc/self/cgroup"), memberships).expect("a file");
-            EndedBy::of(facts, tree.path())
+            EndScope::find(facts, tree.path())
         };
         let alone = HostFacts::bare("host".parse().expect("an id"), "boot".parse().expect("an id"));
         let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/terminal.scope\n";
-        assert_eq!(ended_by(&alone, session), EndedBy::Nobody);
-        assert_eq!(ended_by(&alone, "0::/system.slice/speedup-agent.service\n"), EndedBy::Engine);
+        assert_eq!(end_scope(&alone, session), EndScope::Nobody);
+        assert_eq!(end_scope(&alone, "0::/system.slice/speedup-agent.service\n"), EndScope::Engine);
         let allocation = Some("slurm:7".parse().expect("an id"));
-        assert_eq!(ended_by(&HostFacts { allocation, ..alone }, session), EndedBy::Engine);
+        assert_eq!(end_scope(&HostFacts { allocation, ..alone }, session), EndScope::Engine);
     }
 }

@@ -6,8 +6,10 @@ use std::{collections::BTreeMap, rc::Rc};
 use speedup_core::{experiment::environment::DIRECTORY_NAME, value::excerpt::legible, value::time::Span};
 
 use super::judgement::unmeasured;
-use super::software::Ready;
-use super::{NotExecuted, Standing, Step, Undertaking, command, interrupted, no_directory, not_launched};
+use super::software::PreparedSoftware;
+use super::{
+    ExecContext, NotExecuted, PlanCommand, RunExecution, command, interrupted, no_directory, not_launched,
+};
 use crate::launch::{End, Execution, LaunchCommand, Preparation, Sink};
 use crate::surroundings::Established;
 
@@ -16,29 +18,30 @@ const KEEP: usize = 4_096;
 /// What it may write to each stream.
 const LIMIT: u64 = 16 << 20;
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// Executes a command of the plan outside the clock.
-    pub(super) fn outside(&mut self, step: &Step, standing: &Standing) -> Result<(), NotExecuted> {
+    pub(super) fn outside(&mut self, step: &PlanCommand, context: &ExecContext) -> Result<(), NotExecuted> {
         let user = self.runner.surroundings.user().cloned();
         let preparation = Preparation { user, ..Preparation::default() };
-        self.executed(step.what, &of_plan(step, standing, preparation), standing.made().as_ref()).map(drop)
+        self.executed(step.what, &of_plan(step, context, preparation), context.software_variables().as_ref())
+            .map(drop)
     }
 
     /// Times the canary, in an empty working directory and under what the plan's environment prescribes to processes:
     /// the same for all runs of the experiment.
     pub(super) fn canary(
         &mut self,
-        step: &Step,
+        step: &PlanCommand,
         established: &Established,
-        software: &Rc<Ready>,
+        software: &Rc<PreparedSoftware>,
     ) -> Result<Span, NotExecuted> {
         let place = self.place;
         place.clear_work();
         let work = place.new_work(DIRECTORY_NAME).map_err(|error| no_directory(&error))?;
-        let standing = Standing { software: software.clone(), ..Standing::alone(work) };
-        let command = of_plan(step, &standing, established.preparation.clone());
+        let context = ExecContext { software: software.clone(), ..ExecContext::in_own_directory(work) };
+        let command = of_plan(step, &context, established.preparation.clone());
         let held = self.runner.surroundings.hold(&mut established.clone());
-        let execution = self.executed(step.what, &command, standing.made().as_ref());
+        let execution = self.executed(step.what, &command, context.software_variables().as_ref());
         drop(held);
         let execution = execution?;
         unmeasured(&execution).map_or(Ok(Span(execution.wall_ns)), Err)
@@ -77,8 +80,8 @@ impl Undertaking<'_> {
     }
 }
 
-fn of_plan(step: &Step, standing: &Standing, preparation: Preparation) -> LaunchCommand {
-    let Step { resolved, timeout, .. } = step;
+fn of_plan(step: &PlanCommand, context: &ExecContext, preparation: Preparation) -> LaunchCommand {
+    let PlanCommand { resolved, timeout, .. } = step;
     let sink = Sink::Capture { limit: LIMIT, keep: KEEP };
-    command(resolved, standing.variables(resolved), &standing.directory, *timeout, sink, preparation)
+    command(resolved, context.variables(resolved), &context.directory, *timeout, sink, preparation)
 }

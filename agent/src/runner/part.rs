@@ -13,23 +13,25 @@ use speedup_core::{
     run::record::Outcome, run::record::Record, run::work::WorkOrder, value::id::JobId,
 };
 
-use super::software::Ready;
-use super::{NotExecuted, Runner, Standing, Steps, Undertaking, cut, insist, no_directory, no_place};
+use super::software::PreparedSoftware;
+use super::{
+    ExecContext, NotExecuted, RunCommands, RunExecution, Runner, cut, insist, no_directory, no_place,
+};
 use crate::files::Files;
 use crate::launch::rank;
 use crate::surroundings::{Before, Established};
 use crate::wall_clock::unix_ns;
 use crate::workplace::Workplace;
 
-pub(crate) struct Part {
+pub(crate) struct PreparedPart {
     /// Of a host that does not start the program.
-    watch: Option<Watch>,
+    watch: Option<PartWatch>,
 }
 
 /// What is known of a host while others execute the run.
-struct Watch {
+struct PartWatch {
     directory: PathBuf,
-    software: Rc<Ready>,
+    software: Rc<PreparedSoftware>,
     established: Established,
     before: Before,
     started_unix_ns: u64,
@@ -41,21 +43,21 @@ impl Runner {
         grant: &Grant,
         files: &mut Files,
         stop: &AtomicBool,
-    ) -> Result<Part, NotExecuted> {
-        self.with_place(grant, files, stop, |undertaking| {
-            undertaking.permit()?;
-            undertaking.clear_ranks()?;
-            undertaking.set_up()?;
-            let order = undertaking.order;
-            let software = undertaking.software()?;
-            let established = undertaking.runner.surroundings.establish(&order.environment);
+    ) -> Result<PreparedPart, NotExecuted> {
+        self.with_place(grant, files, stop, |execution| {
+            execution.permit()?;
+            execution.clear_ranks()?;
+            execution.set_up()?;
+            let order = execution.order;
+            let software = execution.software()?;
+            let established = execution.runner.surroundings.establish(&order.environment);
             insist(order, &established.unmet)?;
             if let Some(rest) = &order.rest {
-                undertaking.rest(rest)?;
+                execution.rest(rest)?;
             }
             let starts = order.seat.as_ref().is_none_or(|seat| seat.number == 0);
-            let watch = if starts { None } else { Some(undertaking.watch(established, software)?) };
-            Ok(Part { watch })
+            let watch = if starts { None } else { Some(execution.watch(established, software)?) };
+            Ok(PreparedPart { watch })
         })
     }
 
@@ -63,15 +65,16 @@ impl Runner {
     pub(crate) fn end(
         &mut self,
         grant: &Grant,
-        part: Part,
+        part: PreparedPart,
         given_up: &str,
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Record {
         let Some(watch) = part.watch else { return self.not_executed(NotExecuted::new(given_up)) };
-        let timer = self.timer;
-        let ended = self.with_place(grant, files, stop, |undertaking| Ok(undertaking.end(watch)));
-        ended.map_or_else(|not| self.not_executed(not), |record| Record { timer, ..record })
+        match self.with_place(grant, files, stop, |execution| Ok(execution.end(watch))) {
+            Ok(record) => record,
+            Err(refused) => self.not_executed(refused),
+        }
     }
 
     fn with_place<T>(
@@ -79,55 +82,68 @@ impl Runner {
         grant: &Grant,
         files: &mut Files,
         stop: &AtomicBool,
-        work: impl FnOnce(&mut Undertaking<'_>) -> Result<T, NotExecuted>,
+        work: impl FnOnce(&mut RunExecution<'_>) -> Result<T, NotExecuted>,
     ) -> Result<T, NotExecuted> {
         let experiment = grant.experiment;
         let place = self.workplace(grant).map_err(|error| no_place(&error))?;
         let job = self.job.clone();
         let order = &*seated(grant, &place, job.as_ref())?;
-        let steps = Steps::of(order, &place.input().to_string_lossy())
+        let commands = RunCommands::resolve(order, &place.input().to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
-        let mut undertaking =
-            Undertaking { runner: self, experiment, order, steps: &steps, place: &place, files, stop };
-        let done = work(&mut undertaking);
+        let mut execution =
+            RunExecution { runner: self, experiment, order, commands: &commands, place: &place, files, stop };
+        let done = work(&mut execution);
         self.workplace = Some(place);
         done
     }
 }
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// Forgets the times of ranks of an earlier run.
     pub(super) fn clear_ranks(&self) -> Result<(), NotExecuted> {
         self.place.clear_ranks().map_err(|error| no_timer(&error))
     }
 
-    fn watch(&mut self, established: Established, software: Rc<Ready>) -> Result<Watch, NotExecuted> {
-        let (steps, order) = (self.steps, self.order);
+    fn watch(
+        &mut self,
+        established: Established,
+        software: Rc<PreparedSoftware>,
+    ) -> Result<PartWatch, NotExecuted> {
+        let Self { commands, order, .. } = *self;
         let name = self.place.name_of_work(order.environment.directory_length, order.directory_padding);
         let work = self.place.new_work(name.as_deref().unwrap_or(DIRECTORY_NAME));
-        let standing =
-            Standing::of(&steps.program.resolved, work.map_err(|error| no_directory(&error))?, &software)?;
-        if let Some(prepare) = &steps.prepare {
-            self.outside(prepare, &standing)?;
+        let context = ExecContext::for_program(
+            &commands.program.resolved,
+            work.map_err(|error| no_directory(&error))?,
+            &software,
+        )?;
+        if let Some(prepare) = &commands.prepare {
+            self.outside(prepare, &context)?;
         }
-        let directory = standing.work;
+        let directory = context.work;
         let before = self.runner.surroundings.before();
-        Ok(Watch { directory, software, established, before, started_unix_ns: unix_ns() })
+        Ok(PartWatch { directory, software, established, before, started_unix_ns: unix_ns() })
     }
 
-    fn end(&mut self, watch: Watch) -> Record {
-        let Watch { directory, software, established, before, started_unix_ns } = watch;
+    fn end(&mut self, watch: PartWatch) -> Record {
+        let PartWatch { directory, software, established, before, started_unix_ns } = watch;
         let mut conditions = self.runner.surroundings.watched(before, established);
         let survivors = self.order.env.get(RUN_VARIABLE).map_or(0, |run| end_leftovers(run));
-        let standing = Standing::of(&self.steps.program.resolved, directory, &software);
-        let cleanup = self.steps.cleanup.as_ref().zip(standing.ok());
-        if let Some(Err(not)) = cleanup.map(|(cleanup, standing)| self.outside(cleanup, &standing)) {
-            conditions.disturbances.push(Disturbance::CleanupFailed { reason: cut(not.reason) });
+        let context = ExecContext::for_program(&self.commands.program.resolved, directory, &software);
+        if let (Some(cleanup), Ok(context)) = (&self.commands.cleanup, &context)
+            && let Err(failed) = self.outside(cleanup, context)
+        {
+            conditions.disturbances.push(Disturbance::CleanupFailed { reason: cut(failed.reason) });
         }
         self.place.clear_work();
-        let conditions = Some(Box::new(conditions));
-        let ranks = rank::left(&self.place.ranks());
-        Record { started_unix_ns, survivors, conditions, ranks, ..Record::bare(Outcome::Measured) }
+        Record {
+            started_unix_ns,
+            survivors,
+            conditions: Some(Box::new(conditions)),
+            ranks: rank::left(&self.place.ranks()),
+            timer: self.runner.timer,
+            ..Record::bare(Outcome::Measured)
+        }
     }
 }
 

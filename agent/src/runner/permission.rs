@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::run::work::{Resolved, WorkOrder};
 
-use super::{NotExecuted, Runner, Step, Steps, Undertaking, command, variables::variables};
+use super::{NotExecuted, PlanCommand, RunCommands, RunExecution, Runner, command, variables::variables};
 use crate::launch::{LaunchCommand, Preparation, Sink};
 use crate::limits::NotAllowed;
 use crate::workplace::EXPERIMENTS;
@@ -37,16 +37,16 @@ impl Runner {
     }
 }
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// Refuses a run of which the owner's limits forbid a command, as far as can be told now: a program that is not there yet
     /// may be made by the run itself.
     pub(super) fn permit(&self) -> Result<(), NotExecuted> {
-        let Steps { setup, prepare, program, cleanup, canary } = self.steps;
+        let RunCommands { setup, prepare, program, cleanup, canary } = self.commands;
         let path = self.place.input();
         let stands = program.resolved.directory.as_ref().map_or_else(|| path.clone(), Into::into);
         let of_host = [setup, canary].into_iter().flatten().map(|step| (step, &path));
         let of_run = prepare.iter().chain([program]).chain(cleanup).map(|step| (step, &stands));
-        for (Step { what, resolved, .. }, directory) in of_host.chain(of_run) {
+        for (PlanCommand { what, resolved, .. }, directory) in of_host.chain(of_run) {
             let (env, timeout) = (variables(resolved, &path, None), self.order.timeout);
             let wanted = command(resolved, env, directory, timeout, Sink::Null, Preparation::default());
             self.refuse(what, &wanted)?;

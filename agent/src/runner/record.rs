@@ -1,22 +1,14 @@
-//! The record of an execution: its readings, and what is kept of its output.
-
-use std::collections::BTreeMap;
+//! The record of an execution: its readings, and the stored part of its output.
 
 use speedup_core::experiment::KeepOutput;
 use speedup_core::experiment::metric::{Absence, Metric};
-use speedup_core::run::conditions::Conditions;
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::run::work::WorkOrder;
 
 use crate::{launch::Execution, launch::MetricReadings, launch::Usage, wall_clock::unix_ns};
 
-pub(super) fn record(
-    order: &WorkOrder,
-    execution: Execution,
-    outcome: Outcome,
-    series: BTreeMap<String, Vec<f64>>,
-    conditions: Option<Box<Conditions>>,
-) -> Record {
+/// The record of an execution that has just ended.
+pub(super) fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
     let mut readings = execution.readings;
     read_usage(&order.metrics, execution.wall_ns, &execution.usage, &mut readings);
     let keep = match order.output.keep_of {
@@ -25,24 +17,15 @@ pub(super) fn record(
         KeepOutput::Failed => 0,
     };
     Record {
-        outcome,
         started_unix_ns: unix_ns().saturating_sub(execution.wall_ns),
         metrics: readings.values,
         user_only: readings.user_only,
         absent: readings.absent,
-        series,
         stdout: output(execution.stdout, keep),
         stderr: output(execution.stderr, keep),
         survivors: execution.survivors_killed,
         agent_switches: execution.agent_switches.voluntary + execution.agent_switches.involuntary,
-        timer: None,
-        conditions,
-        rest: None,
-        canary: None,
-        canary_failed: None,
-        products: Vec::new(),
-        program: None,
-        ranks: Vec::new(),
+        ..Record::bare(outcome)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration, time::Instant};
 
 use speedup_core::{experiment::Rest, run::record::RestReading, value::time::Span};
 
-use super::{NotExecuted, Undertaking, interrupted, wait};
+use super::{NotExecuted, RunExecution, interrupted, wait};
 
 /// How often a host is looked at that has not come to rest. Linux renews its load averages every five seconds; heat goes
 /// sooner.
@@ -18,7 +18,7 @@ enum Unrest {
     Unreadable(&'static str),
 }
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// Waits until the host is within the plan's bounds, as long as the plan has patience.
     pub(super) fn rest(&mut self, rest: &Rest) -> Result<RestReading, NotExecuted> {
         let begun = Instant::now();

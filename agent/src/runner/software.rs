@@ -17,20 +17,20 @@ use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Span;
 use speedup_core::{experiment::template::INPUT, run::work::Resolved};
 
-use super::{NotExecuted, Undertaking, no_directory};
+use super::{NotExecuted, RunExecution, no_directory};
 use crate::wall_clock::unix_ns;
 
 /// What has been made ready on this host, for the experiment that it works on.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SoftwareCache {
     experiment: Option<ExperimentId>,
-    ready: BTreeMap<Vec<String>, Rc<Ready>>,
+    ready: BTreeMap<Vec<String>, Rc<PreparedSoftware>>,
     /// Of which the variables have been told.
     told: Vec<ContentHash>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Ready {
+pub(super) struct PreparedSoftware {
     variables: Option<Variables>,
     container: Option<UsedContainer>,
 }
@@ -45,7 +45,7 @@ struct Variables {
     told: MadeVariables,
 }
 
-impl Ready {
+impl PreparedSoftware {
     /// The variables of a program that works in this directory, where a shell made any.
     pub(super) fn variables(&self, work: &Path) -> Option<BTreeMap<String, String>> {
         let Variables { made, home, .. } = self.variables.as_ref()?;
@@ -54,9 +54,9 @@ impl Ready {
     }
 }
 
-impl Kept {
+impl SoftwareCache {
     /// What is told of the software of a run: the variables once.
-    pub(super) fn used(&mut self, ready: &Ready) -> Option<UsedSoftware> {
+    pub(super) fn used(&mut self, ready: &PreparedSoftware) -> Option<UsedSoftware> {
         let variables = ready.variables.as_ref().map(|variables| {
             let is_new = !self.told.contains(&variables.blake3);
             if is_new {
@@ -76,20 +76,20 @@ impl Kept {
     }
 }
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// Makes the software of the run ready, unless it is.
-    pub(super) fn software(&mut self) -> Result<Rc<Ready>, NotExecuted> {
+    pub(super) fn software(&mut self) -> Result<Rc<PreparedSoftware>, NotExecuted> {
         let order = self.order;
         self.ready(&order.environment.software)
     }
 
     /// The same for setup and canary, which have that of all versions.
-    pub(super) fn common_software(&mut self) -> Result<Rc<Ready>, NotExecuted> {
+    pub(super) fn common_software(&mut self) -> Result<Rc<PreparedSoftware>, NotExecuted> {
         let order = self.order;
         order.common_software.as_ref().map_or_else(|| Ok(Rc::default()), |software| self.ready(software))
     }
 
-    fn ready(&mut self, software: &Software) -> Result<Rc<Ready>, NotExecuted> {
+    fn ready(&mut self, software: &Software) -> Result<Rc<PreparedSoftware>, NotExecuted> {
         if software.is_empty() {
             return Ok(Rc::default());
         }
@@ -106,7 +106,7 @@ impl Undertaking<'_> {
         }
         let variables =
             if software.has_variables() { Some(self.make_variables(software, &shell)?) } else { None };
-        let mut ready = Ready { variables, container: None };
+        let mut ready = PreparedSoftware { variables, container: None };
         if let Some(container) = &software.container {
             ready.container = Some(self.try_container(container, &ready)?);
         }

@@ -10,18 +10,18 @@ use speedup_core::run::program::ProgramContent;
 use speedup_core::run::software::{ImageIdentity, MAX_DIGEST_BYTES, UsedContainer};
 use speedup_core::value::time::Span;
 
-use super::{Ready, resolved};
-use crate::files::Seen;
+use super::{PreparedSoftware, resolved};
+use crate::files::ProgramStamp;
 use crate::launch::{Execution, LaunchCommand, Preparation, Sink};
 use crate::runner::variables::variables;
-use crate::runner::{NotExecuted, Undertaking, command, no_directory};
+use crate::runner::{NotExecuted, RunExecution, command, no_directory};
 
 /// What is kept of the output of a launcher, to say what it is or why it failed.
 const KEEP: usize = 4_096;
 /// What it may write to each stream: the pull of an image may tell of its progress.
 const LIMIT: u64 = 16 << 20;
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// The words of a container's command for a program that stands in this directory.
     pub(in crate::runner) fn words_of(
         &self,
@@ -54,7 +54,7 @@ impl Undertaking<'_> {
     pub(super) fn try_container(
         &mut self,
         container: &Container,
-        ready: &Ready,
+        ready: &PreparedSoftware,
     ) -> Result<UsedContainer, NotExecuted> {
         let work = self.place.new_work(DIRECTORY_NAME).map_err(|error| no_directory(&error))?;
         let image = self.words_of(container, std::slice::from_ref(&container.image), "")?.concat();
@@ -74,7 +74,7 @@ impl Undertaking<'_> {
         &mut self,
         container: &Container,
         image: &str,
-        ready: &Ready,
+        ready: &PreparedSoftware,
         work: &Path,
     ) -> Result<ImageIdentity, NotExecuted> {
         if !container.digest.is_empty() {
@@ -89,7 +89,7 @@ impl Undertaking<'_> {
             let reason = "the image is no file of the host, and the plan has no command for its digest";
             return Ok(ImageIdentity::Unknown { reason: reason.to_owned() });
         }
-        let program = self.runner.programs.content(Seen::at(path), self.stop);
+        let program = self.runner.programs.content(ProgramStamp::at(path), self.stop);
         Ok(match program.content {
             ProgramContent::Blake3(hash) => ImageIdentity::Blake3(hash),
             ProgramContent::Unknown { reason } => ImageIdentity::Unknown { reason },
@@ -97,7 +97,7 @@ impl Undertaking<'_> {
     }
 
     /// A command outside the clock with the variables of the program.
-    fn beside(&self, argv: Vec<String>, ready: &Ready, work: &Path) -> LaunchCommand {
+    fn beside(&self, argv: Vec<String>, ready: &PreparedSoftware, work: &Path) -> LaunchCommand {
         let user = self.runner.surroundings.user().cloned();
         let preparation = Preparation { user, ..Preparation::default() };
         let words = resolved(argv);

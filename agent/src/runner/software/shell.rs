@@ -13,7 +13,7 @@ use speedup_core::value::time::Span;
 use super::resolved;
 use crate::launch::{End, Execution, Preparation, Sink};
 use crate::runner::variables::variables;
-use crate::runner::{NotExecuted, Undertaking, command, cut, interrupted, not_launched};
+use crate::runner::{NotExecuted, RunExecution, command, cut, interrupted, not_launched};
 
 /// What the shell executes. Its arguments are the prologue and then, by twos, what is to be loaded: how, and its name. Standard
 /// output tells, each with a final zero, what is done next, so that a failure has a name, and then the variables; whatever
@@ -88,7 +88,7 @@ pub(super) fn words(arguments: &[String]) -> Vec<String> {
     own.into_iter().chain(arguments.iter().cloned()).collect()
 }
 
-impl Undertaking<'_> {
+impl RunExecution<'_> {
     /// Executes the shell; the variables that it leaves, and how long it took.
     pub(super) fn shell(
         &mut self,
