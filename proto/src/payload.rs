@@ -17,11 +17,11 @@ pub enum PayloadError {
     #[error("no release writes version {version} of {what}")]
     NeverWritten { what: &'static str, version: u8 },
     /// No row can be empty: it begins with its version.
-    #[error("an empty row is no {0}")]
+    #[error("an empty row is not a valid {0}")]
     Empty(&'static str),
-    #[error("the bytes are no {what}")]
+    #[error("the bytes are not a valid {what}")]
     Bytes { what: &'static str, source: prost::DecodeError },
-    #[error("this is no {what} that this release knows")]
+    #[error("this is not a valid {what} to this release")]
     Malformed { what: &'static str, source: Malformed },
 }
 

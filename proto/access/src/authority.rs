@@ -66,11 +66,11 @@ struct Generation {
 /// Why there is no authority.
 #[derive(Debug, Error)]
 pub enum AuthorityError {
-    #[error("cannot make {}", path.display())]
+    #[error("cannot create {}", path.display())]
     Directory { path: PathBuf, source: io::Error },
     #[error("cannot use a file of the certificate authority")]
     File(#[from] PrivateFileError),
-    #[error("{} is there, {} is not", there.display(), missing.display())]
+    #[error("{} exists, but {} does not", there.display(), missing.display())]
     Half { there: PathBuf, missing: PathBuf },
     #[error("the certificate authority in {} is damaged", path.display())]
     Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
@@ -89,10 +89,9 @@ speedup_core::hints! { AuthorityError:
 pub enum IssueError {
     #[error("a signing request has at most {MAX_REQUEST_BYTES} bytes")]
     TooLong,
-    /// The request is no PKCS #10, or is not signed with the key it names.
-    #[error("it is no signing request of PKCS #10, signed with its own key")]
+    #[error("not a PKCS #10 signing request that is signed with its own key")]
     Malformed,
-    #[error("the certificate could not be made: {0}")]
+    #[error("cannot create the certificate: {0}")]
     Failed(rcgen::Error),
 }
 

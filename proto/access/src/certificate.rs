@@ -72,16 +72,16 @@ pub struct Certificate {
     pub public_key: Vec<u8>,
 }
 
-/// Why a certificate says nothing that is understood.
+/// Why a certificate cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CertificateError {
-    #[error("it is no X.509 certificate")]
+    #[error("not a valid X.509 certificate")]
     Malformed,
     #[error("its serial number is not 32 hexadecimal digits")]
     Serial,
     #[error("it names {0} identities, not one")]
     Identities(usize),
-    #[error("it names no identity")]
+    #[error("it does not name a valid identity")]
     Identity(#[from] IdentityError),
 }
 

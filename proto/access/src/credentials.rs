@@ -17,19 +17,19 @@ pub struct Credentials {
     read: Certificate,
 }
 
-/// Why they are none.
+/// Why credentials cannot be used or created.
 #[derive(Debug, Error)]
 pub enum CredentialsError {
-    #[error("the {part} is no PEM")]
+    #[error("the {part} is not valid PEM")]
     Pem { part: &'static str, source: rustls::pki_types::pem::Error },
     #[error("the certificate cannot be used")]
     Certificate(#[from] CertificateError),
-    #[error("a key could not be made: {0}")]
+    #[error("cannot create a key: {0}")]
     Key(rcgen::Error),
 }
 
 impl Credentials {
-    /// Those of these parts, as PEM.
+    /// Reads credentials from these PEM texts.
     pub fn new(authority: &str, certificate: &str, key: &str) -> Result<Self, CredentialsError> {
         authorities_of(authority)?;
         let read = Certificate::read(&certificate_of(certificate, "certificate")?)?;
@@ -83,7 +83,7 @@ impl fmt::Debug for Credentials {
 
 /// Reads the certificates of an authority: one of each generation, at least one.
 pub(crate) fn authorities_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, CredentialsError> {
-    // What is no certificate at all is told as one that cannot be read.
+    // The iterator below finds nothing in a text without a certificate; reading the first one says so.
     certificate_of(pem, "authority")?;
     let all = CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<Vec<_>, _>>();
     all.map_err(|source| CredentialsError::Pem { part: "authority", source })
@@ -103,7 +103,7 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// A new one.
+    /// Creates a key and its signing request.
     pub fn new() -> Result<Self, CredentialsError> {
         let key = KeyPair::generate().map_err(CredentialsError::Key)?;
         let request = CertificateParams::default().serialize_request(&key).map_err(CredentialsError::Key)?;

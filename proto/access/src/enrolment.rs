@@ -1,4 +1,4 @@
-//! How one comes to credentials: with a token, by the word of an admin, or with those that one has and that run out.
+//! Enrolment: credentials from a token, from an admin, or renewed from credentials that are about to expire.
 
 use speedup_proto::{limits::MAX_ACCESS_BYTES, v1, v1::access_client::AccessClient};
 use thiserror::Error;
@@ -13,16 +13,16 @@ use crate::trust::Trust;
 /// Why there are no credentials.
 #[derive(Debug, Error)]
 pub enum EnrolmentError {
-    #[error("cannot speak to the coordinator")]
+    #[error("cannot connect to the coordinator")]
     Reach(#[from] ReachError),
     /// It is not there, or is another than the token was made by.
     #[error("cannot reach the coordinator, or it is not the one that made the token")]
     Unreachable(#[source] tonic::transport::Error),
-    #[error("the coordinator gives no certificate")]
+    #[error("the coordinator refused to issue a certificate")]
     Refused(#[source] Box<Status>),
     #[error("the certificate cannot be used")]
     Credentials(#[from] CredentialsError),
-    #[error("the certificate is for {0}")]
+    #[error("the certificate is for another identity, {0}")]
     Another(Identity),
 }
 

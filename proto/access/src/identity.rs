@@ -28,10 +28,10 @@ pub enum IdentityError {
     #[error("a name has 1 to {MAX_ID_BYTES} printable bytes")]
     Name,
     /// An agent is named after its host, and this is no host's id.
-    #[error("{0:?} is no host's id")]
+    #[error("{0:?} is not a valid host id")]
     Host(String),
     /// No machine is called so, and where it stands as a part of a path or as an argument it would be something else.
-    #[error("{0:?} is no name of a host: one begins with no hyphen and has a letter or digit")]
+    #[error("{0:?} is not a valid host name: it must not begin with a hyphen, and needs a letter or digit")]
     HostName(String),
     #[error("the name {COORDINATOR} is reserved for the coordinator itself")]
     Reserved,
@@ -157,7 +157,7 @@ impl fmt::Display for Role {
 
 /// The word names no role.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is no role; the roles are viewer, submitter, admin and agent")]
+#[error("{0:?} is not a role; the roles are viewer, submitter, admin and agent")]
 pub struct RoleError(String);
 
 impl FromStr for Role {

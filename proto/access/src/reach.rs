@@ -46,7 +46,7 @@ type Tls = Arc<RwLock<Arc<ClientConfig>>>;
 pub enum ReachError {
     #[error("{url:?} is not an address such as https://127.0.0.1:7077")]
     Address { url: String },
-    #[error("{url} is without TLS, and not on this machine")]
+    #[error("{url} does not use TLS and is not on this machine")]
     NotLoopback { url: String },
     #[error("there are no credentials for {url}")]
     NoCredentials { url: String },

@@ -22,7 +22,7 @@ use crate::trust::{PROTOCOL, provider, roots};
 /// Why a server cannot secure its connections.
 #[derive(Debug, ThisError)]
 pub enum ServerError {
-    #[error("the server's certificate could not be made: {0}")]
+    #[error("cannot create the server's certificate: {0}")]
     Issue(rcgen::Error),
     #[error("TLS cannot use the certificates")]
     Tls(#[from] Error),

@@ -35,7 +35,7 @@ pub enum Why {
         /// The least and the largest one possible.
         bounds: (i8, i8),
     },
-    #[error("no list of CPUs in the kernel's format")]
+    #[error("not a CPU list in the kernel's format")]
     Cpus,
     #[error("{bytes} bytes instead of {expected}")]
     Length { bytes: usize, expected: usize },
