@@ -8,41 +8,7 @@ use speedup_core::machine::event::{Change, Event, Tally};
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::count::counted;
 use speedup_core::value::id::{ExperimentId, HostId};
-use speedup_core::value::time::Timestamp;
-use speedup_proto::{convert::id_text, convert::timestamp, v1, v1::EventKind as Kind};
-use uuid::Uuid;
-
-/// A row of the log, as releases since 0.1.0 keep it.
-#[derive(Clone, PartialEq, prost::Message)]
-struct StoredEvent {
-    #[prost(fixed64, tag = "1")]
-    at_ns: u64,
-    #[prost(enumeration = "Kind", tag = "2")]
-    kind: i32,
-    #[prost(string, tag = "3")]
-    by: String,
-    /// 16 bytes, or none.
-    #[prost(bytes = "vec", tag = "4")]
-    experiment: Vec<u8>,
-    #[prost(string, tag = "5")]
-    host: String,
-    #[prost(string, tag = "6")]
-    words: String,
-}
-
-impl From<StoredEvent> for v1::LoggedEvent {
-    fn from(stored: StoredEvent) -> Self {
-        let StoredEvent { at_ns, kind, by, experiment, host, words } = stored;
-        Self {
-            at: Some(timestamp(Timestamp(at_ns))),
-            kind,
-            by,
-            experiment: Uuid::from_slice(&experiment).map(id_text).unwrap_or_default(),
-            host,
-            words,
-        }
-    }
-}
+use speedup_proto::{journal::v1::StoredEvent, v1, v1::EventKind as Kind};
 
 use super::{Store, StoreError, Tree, Writes};
 
@@ -223,8 +189,10 @@ fn settled(tally: &Tally, cancelled: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use speedup_core::value::time::Timestamp;
     use speedup_journal::{JournalId, Position};
     use speedup_proto::convert::known_moment;
+    use uuid::Uuid;
 
     use super::*;
     use crate::store::StoreCache;

@@ -13,10 +13,13 @@ use speedup_core::run::lease::{Lease, LeaseSeat};
 use speedup_core::run::record::Record;
 use speedup_core::value::{id::ExperimentId, time::Timestamp};
 use thiserror::Error;
+use uuid::Uuid;
 
 use super::field::{each, optional};
 use super::host::FactNames;
+use super::id::id_text;
 use super::malformed::Malformed;
+use super::moment::timestamp;
 use super::plan::order;
 use super::wire::{Wire, enumeration, oneof, structure};
 use crate::{journal::v1 as journal, v1};
@@ -40,6 +43,20 @@ impl TryFrom<journal::Event> for Event {
 
     fn try_from(wire: journal::Event) -> Result<Self, Malformed> {
         Ok(Self { at: Timestamp(wire.at_ns), change: Wire::from_wire(wire.change, "change")? })
+    }
+}
+
+impl From<journal::StoredEvent> for v1::LoggedEvent {
+    fn from(stored: journal::StoredEvent) -> Self {
+        let journal::StoredEvent { at_ns, kind, by, experiment, host, words } = stored;
+        Self {
+            at: Some(timestamp(Timestamp(at_ns))),
+            kind,
+            by,
+            experiment: Uuid::from_slice(&experiment).map(id_text).unwrap_or_default(),
+            host,
+            words,
+        }
     }
 }
 
