@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .boxed(".speedup.v1.EndedAttempt.end.reported")
         // An agent says it once, and other things again and again.
         .boxed(".speedup.v1.AgentMessage.message.join")
-        .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
+        .extern_path(".speedup.v1.ExportAttempts", "crate::encoded::ExportAttempts")
         .extern_path(".speedup.v1.Report", "crate::encoded::SentReport")
         .extern_path(".speedup.v1.Grant", "crate::encoded::SentGrant")
         .compile_fds(descriptors.clone())?;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         .build_server(false)
         .out_dir(clients)
-        .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
+        .extern_path(".speedup.v1.ExportAttempts", "crate::encoded::ExportAttempts")
         .extern_path(".speedup.v1", "crate::v1")
         .extern_path(".speedup.journal.v1", "crate::journal::v1")
         .compile_fds(descriptors)?;

@@ -33,8 +33,9 @@ mod wire;
 
 pub use build::Blob;
 pub(crate) use checkpoint::ActiveInParts;
-pub(crate) use direct::{append_event, encoded_attempt, read_attempt, read_event};
-use direct::{encoded_record, read_record};
+pub use direct::encoded_attempt;
+pub(crate) use direct::{append_event, read_event};
+use direct::{encoded_record, read_attempt, read_record};
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};

@@ -1,6 +1,6 @@
-//! Messages with a part that stays encoded: of all that is said for each run, records and work orders are most. A record is read
-//! without its message, and a work order is encoded once for all runs of a cell. On the wire they are the messages of the .proto
-//! file, because a message in another is its bytes.
+//! Messages with a part that stays encoded: records, work orders and attempts are most of what is sent for each run. A record
+//! is read without its message, a work order is encoded once for all runs of a cell, and an attempt is sent as it is stored.
+//! On the wire they are the messages of the .proto files, because a nested message is its bytes.
 
 use bytes::Bytes;
 use prost::Message;
@@ -40,11 +40,19 @@ pub struct SentGrant {
     pub order: Option<Bytes>,
 }
 
+/// `speedup.v1.ExportAttempts`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ExportAttempts {
+    /// Each a `speedup.v1.EndedAttempt`.
+    #[prost(bytes = "bytes", repeated, tag = "1")]
+    pub attempts: Vec<Bytes>,
+}
+
 #[cfg(test)]
 mod tests {
     use prost::Message as _;
 
-    use super::{SentGrant, SentReport};
+    use super::{ExportAttempts, SentGrant, SentReport};
     use crate::v1;
 
     /// The messages as they stand in the .proto file.
@@ -74,6 +82,12 @@ mod tests {
         order: Option<v1::WorkOrder>,
     }
 
+    #[derive(Clone, PartialEq, prost::Message)]
+    struct DescribedAttempts {
+        #[prost(message, repeated, tag = "1")]
+        attempts: Vec<v1::EndedAttempt>,
+    }
+
     #[test]
     fn on_the_wire_they_are_the_described_messages() {
         let record = v1::Record { survivors: 3, ..v1::Record::default() };
@@ -98,5 +112,15 @@ mod tests {
             assert_eq!(grant.encode_to_vec(), described.encode_to_vec());
             assert_eq!(SentGrant::decode(described.encode_to_vec().as_slice()), Ok(grant));
         }
+        let attempt = |run| v1::EndedAttempt {
+            lease: Some(v1::Lease { run, ..v1::Lease::default() }),
+            ..v1::EndedAttempt::default()
+        };
+        let attempts: Vec<v1::EndedAttempt> = (0..3).map(attempt).collect();
+        let encoded = attempts.iter().map(|attempt| attempt.encode_to_vec().into()).collect();
+        let stored = ExportAttempts { attempts: encoded };
+        let described = DescribedAttempts { attempts };
+        assert_eq!(stored.encode_to_vec(), described.encode_to_vec());
+        assert_eq!(ExportAttempts::decode(described.encode_to_vec().as_slice()), Ok(stored));
     }
 }

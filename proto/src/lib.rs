@@ -5,8 +5,8 @@
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
 //! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
-//! refused; [`limits`] the bounds of messages, [`codec`] how servers read them, [`pieces`] how a content is put, [`stored`]
-//! and [`encoded`] the messages of the API that are not generated.
+//! refused; [`limits`] the bounds of messages, [`codec`] how servers read them, [`pieces`] how a content is put, and
+//! [`encoded`] the messages of the API that are not generated.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
@@ -19,7 +19,6 @@ pub mod limits;
 pub mod outbox_payload;
 pub mod payload;
 pub mod pieces;
-pub mod stored;
 
 /// The API: services and messages of package `speedup.v1`.
 #[allow(

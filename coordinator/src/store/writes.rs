@@ -10,7 +10,7 @@ use speedup_core::plan::Extension;
 use speedup_core::run::record::Record;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::{stored::stored_attempt, v1};
+use speedup_proto::{convert::encoded_attempt, v1};
 
 use super::attempts::{AttemptId, attempt_key};
 use crate::status::submitted_status;
@@ -124,9 +124,9 @@ impl Writes {
         if let (AttemptEnd::Reported(_), Some(seat)) = (&ended.end, &ended.lease.seat)
             && ended.lease.is_of_member()
         {
-            return self.put(Tree::Parts, part_key(id, seat.number), stored_attempt(ended));
+            return self.put(Tree::Parts, part_key(id, seat.number), encoded_attempt(ended));
         }
-        self.put_attempt(id, stored_attempt(ended));
+        self.put_attempt(id, encoded_attempt(ended));
         match ended.end {
             AttemptEnd::Lost { .. } => self.lost(ended),
             AttemptEnd::Reported(_) => {}

@@ -34,15 +34,15 @@ const USUAL_BYTES: usize = 512;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn read_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
+pub(super) fn read_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
     usual_attempt(bytes).or_else(|Unusual| {
         let wire = v1::EndedAttempt::decode(bytes).map_err(|error| Malformed::new("message", error))?;
         wire.try_into()
     })
 }
 
-/// Encodes an attempt, as a `speedup.v1.EndedAttempt`.
-pub(crate) fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAttempt) -> Vec<u8> {
+/// Encodes an attempt as a `speedup.v1.EndedAttempt`, which is also how it is stored.
+pub fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAttempt) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     let mut to = Writer::new(&mut bytes);
     to.fields(1, |to| lease::write_lease(lease, to));

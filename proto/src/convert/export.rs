@@ -2,14 +2,16 @@
 
 use speedup_core::experiment::Experiment;
 use speedup_core::host::{Exclusion, ExclusionCause};
+use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::Stage;
 use speedup_core::value::id::BenchmarkIndex;
 
-use super::malformed::Malformed;
+use super::malformed::{Malformed, Within};
 use super::plan;
 use super::status::ExperimentStatus;
 use super::wire::{Each, Wire, oneof, structure};
-use crate::{limits::MAX_EXCLUSIONS, stored::ExportAttempts, v1};
+use super::{encoded_attempt, read_attempt};
+use crate::{encoded::ExportAttempts, limits::MAX_EXCLUSIONS, v1};
 use v1::{exclusion::Cause, exclusion::Drained, exclusion::Quarantined, export_chunk::Part};
 
 /// One part of an export.
@@ -51,6 +53,25 @@ oneof!(ExportPart, Part, [
     Order(order => (Vec::clone, plan::order)) = Order(v1::ExportOrder { order }) in "order",
     Attempts(attempts) = Attempts(attempts),
 ]);
+
+impl ExportAttempts {
+    /// Decodes the attempts one after the other, so that those of a large export are never all in memory.
+    ///
+    /// # Errors
+    /// An attempt that cannot be read.
+    pub fn read(self) -> impl Iterator<Item = Result<EndedAttempt, Malformed>> {
+        self.attempts
+            .into_iter()
+            .enumerate()
+            .map(|(index, bytes)| read_attempt(&bytes).within_nth("attempts", index).within("attempts"))
+    }
+}
+
+impl<'a> FromIterator<&'a EndedAttempt> for ExportAttempts {
+    fn from_iter<T: IntoIterator<Item = &'a EndedAttempt>>(attempts: T) -> Self {
+        Self { attempts: attempts.into_iter().map(|attempt| encoded_attempt(attempt).into()).collect() }
+    }
+}
 
 structure!(Exclusion, v1::Exclusion, [cause, host, at = at_ns, resumed = resumed_ns]);
 oneof! {

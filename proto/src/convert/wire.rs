@@ -24,7 +24,7 @@ use super::field::{at_most, cpu_set, cut, exactly, id, no_longer, small, small_s
 use super::id::{experiment_named, id_text};
 use super::malformed::{Malformed, Within};
 use super::moment::{moment, required_moment, timestamp};
-use crate::stored::ExportAttempts;
+use crate::encoded::ExportAttempts;
 
 /// A value that a field of a message holds as a `W`.
 pub(crate) trait Wire<W>: Sized {

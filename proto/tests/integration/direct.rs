@@ -4,10 +4,9 @@
 use proptest::prelude::*;
 use prost::Message;
 use speedup_core::machine::event::{EndedAttempt, Event};
+use speedup_proto::encoded::ExportAttempts;
 use speedup_proto::journal::v1 as journal;
-use speedup_proto::stored::{ExportAttempts, stored_attempt};
-use speedup_proto::v1;
-use speedup_proto::{journal_payload, payload::PayloadError};
+use speedup_proto::{convert, journal_payload, payload::PayloadError, v1};
 
 use crate::{hostile::encoded_event, hostile::mutated, strategy::any_value};
 
@@ -64,7 +63,7 @@ proptest! {
 
     #[test]
     fn attempts_are_written_as_messages(attempt in any_value::<EndedAttempt>()) {
-        prop_assert_eq!(stored_attempt(&attempt), v1::EndedAttempt::from(&attempt).encode_to_vec());
+        prop_assert_eq!(convert::encoded_attempt(&attempt), v1::EndedAttempt::from(&attempt).encode_to_vec());
     }
 
     #[test]
