@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
-const FILES: [&str; 16] = [
+const FILES: [&str; 15] = [
     "speedup/v1/environment.proto",
     "speedup/v1/conditions.proto",
     "speedup/v1/experiment.proto",
@@ -19,7 +19,6 @@ const FILES: [&str; 16] = [
     "speedup/v1/events.proto",
     "speedup/v1/page.proto",
     "speedup/journal/v1/access.proto",
-    "speedup/journal/v1/checkpoint.proto",
     "speedup/journal/v1/journal.proto",
 ];
 

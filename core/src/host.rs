@@ -158,7 +158,7 @@ impl HostFacts {
 }
 
 /// State of one host in the coordinator's machine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Facts stated when it last joined, without the fingerprint, which its class has.
     pub facts: HostFacts,
@@ -180,6 +180,7 @@ pub struct Host {
     pub reserves: Option<ExperimentId>,
     pub lease: Option<Lease>,
     /// Whether it is prepared for its part of a gang's run.
+    #[serde(skip)]
     pub is_ready: bool,
     /// Attempts that it was ever given.
     pub served: u64,
@@ -201,7 +202,8 @@ pub struct Host {
 }
 
 /// How a host was used under one key of the policy's scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "(u32, RunIndex, u32, Option<u32>)")]
 pub struct Use {
     pub visits: u32,
     /// First run of the latest visit.
@@ -212,8 +214,15 @@ pub struct Use {
     pub allocation: Option<u32>,
 }
 
+/// Without the names of the fields: a checkpoint holds millions of uses.
+impl From<Use> for (u32, RunIndex, u32, Option<u32>) {
+    fn from(Use { visits, from, boot, allocation }: Use) -> Self {
+        (visits, from, boot, allocation)
+    }
+}
+
 /// Rest of a group of runs that a host has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visit {
     pub next: RunIndex,
     /// The first run after the group.
@@ -221,7 +230,7 @@ pub struct Visit {
 }
 
 /// Reboot that a host was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reboot {
     /// When the host is quarantined unless it is back.
     pub give_up: Timestamp,
@@ -229,7 +238,7 @@ pub struct Reboot {
 }
 
 /// Whether people let a host be given runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
     Serving,
     /// It completes its attempt and gets no more runs.
@@ -263,10 +272,11 @@ pub enum ExclusionCause {
 }
 
 /// Whether a host is connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Presence {
     Here {
         /// Whether it waits for work, and whether it was matched with the runs that wait now.
+        #[serde(skip)]
         asking: Asking,
     },
     Away {
@@ -278,9 +288,10 @@ pub enum Presence {
 }
 
 /// Whether a connected host waits for work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Asking {
     /// It has not asked, or has been given work.
+    #[default]
     No,
     /// It waits and has to be matched.
     Yes,

@@ -41,8 +41,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use active::{Active, Built, HostLosses, Kept, Phase, StatusPhase};
-pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
+pub use active::{Active, Built, HostLosses, Phase, StatusPhase};
+pub use checkpoint::{Misfit, Piece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use eligibility::{needed_allocation, needs_reboots};
 pub use explain::{
@@ -56,8 +56,8 @@ use crate::fingerprint::{ClassId, Difference, Fingerprint};
 use crate::host::{Host, Mark};
 use crate::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
 use crate::machine::feasibility::{HostClass, Pool};
-use crate::run::{HostNumber, RunState};
-use crate::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::run::HostNumber;
+use crate::value::id::{ExperimentId, HostId, LeaseEpoch};
 use crate::value::time::{Span, Timestamp};
 use active::Turn;
 use gang::Hold;
@@ -283,11 +283,6 @@ impl Machine {
     /// How many hosts are connected.
     pub fn hosts_here(&self) -> u32 {
         self.connected
-    }
-
-    /// The state of a run of an active experiment.
-    pub fn run(&self, id: ExperimentId, run: RunIndex) -> Option<RunState> {
-        self.experiments.get(&id)?.states.get(run.0 as usize).copied()
     }
 
     /// All hosts ever joined.

@@ -14,8 +14,11 @@ pub mod file;
 #[cfg(test)]
 mod tests;
 
-use crate::experiment::Experiment;
+use serde::{Deserialize, Serialize};
+
 use crate::experiment::gang::Gang;
+use crate::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
+use crate::repetition::MAX_LINE;
 use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
 /// One benchmark in one version.
@@ -53,7 +56,8 @@ impl Task {
 }
 
 /// An experiment with every run specified.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RecordedPlan")]
 pub struct Plan {
     pub experiment: Experiment,
     /// The benchmarks that take part, ascending; all, or those drawn from the population.
@@ -63,18 +67,37 @@ pub struct Plan {
     /// The stages, ascending; the first begins with the first run.
     stages: Vec<Stage>,
     /// Which of them build, and for which others.
+    #[serde(skip_serializing)]
     builds: builds::Builds,
 }
 
+/// What cannot be derived of a plan.
+#[derive(Deserialize)]
+struct RecordedPlan {
+    experiment: Experiment,
+    benchmarks: Vec<BenchmarkIndex>,
+    order: Vec<u32>,
+    stages: Vec<Stage>,
+}
+
+impl TryFrom<RecordedPlan> for Plan {
+    type Error = PlanError;
+
+    fn try_from(recorded: RecordedPlan) -> Result<Self, PlanError> {
+        let RecordedPlan { experiment, benchmarks, order, stages } = recorded;
+        Self::restore(experiment, benchmarks, order, &stages)
+    }
+}
+
 /// Runs that were planned together: all from `from` to the next stage, in groups of one shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     pub from: u32,
     pub shape: Shape,
 }
 
 /// The shape of a group: its runs follow each other in the order, those of one boot together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     pub boots: u32,
     /// Runs of each boot, all versions together.
@@ -129,6 +152,8 @@ pub enum PlanError {
     Builds { version: u32, planned: u32, builds: u32 },
     #[error("stage {0} does not begin where runs of the plan begin")]
     Stages(usize),
+    #[error("it has more benchmarks, versions or runs than a plan may have")]
+    TooLarge,
 }
 
 impl Plan {
@@ -142,6 +167,13 @@ impl Plan {
         mut order: Vec<u32>,
         stages: &[Stage],
     ) -> Result<Self, PlanError> {
+        // The number of a cell is the product of two of these, and has to fit its type.
+        if benchmarks.len() > MAX_BENCHMARKS
+            || experiment.versions.len() > MAX_LINE
+            || order.len() as u64 > MAX_RUNS
+        {
+            return Err(PlanError::TooLarge);
+        }
         if let Some(unknown) = benchmarks.iter().find(|b| experiment.benchmark(**b).is_none()) {
             return Err(PlanError::UnknownBenchmark(unknown.0));
         }

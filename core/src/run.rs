@@ -17,7 +17,7 @@ use crate::value::id::{Attempt, LeaseEpoch};
 
 /// The state of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
+pub(crate) enum RunState {
     Waiting {
         attempt: Attempt,
     },
@@ -52,8 +52,9 @@ pub enum Settlement {
 }
 
 /// A host's number within the machine, for compact states; never leaves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostNumber(pub u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct HostNumber(pub(crate) u32);
 
 /// Who stood in the way of an attempt that was not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

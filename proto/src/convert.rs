@@ -6,11 +6,10 @@
 //!
 //! In reading order: `malformed`, `field` and `wire` are the tools; then one file a noun: `id`, `moment`, `metric`,
 //! `experiment`, `build`, `plan`, `environment`, `host`, `lease`, `record`; `message` between agent and coordinator, and in the
-//! outbox; `request`, `status`, `explanation`, `export` between user and coordinator; `event` and `checkpoint` for the disk;
+//! outbox; `request`, `status`, `explanation`, `export` between user and coordinator; `event` for the disk;
 //! `direct` is for what is read and written most often, without messages.
 
 mod build;
-mod checkpoint;
 mod direct;
 mod environment;
 mod event;
@@ -32,7 +31,6 @@ mod status;
 mod wire;
 
 pub use build::Blob;
-pub(crate) use checkpoint::ActiveInParts;
 pub use direct::encoded_attempt;
 pub(crate) use direct::{append_event, read_event};
 use direct::{encoded_record, read_attempt, read_record};
@@ -40,7 +38,7 @@ pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};
 pub use host::held_lease;
-pub use id::{agent_id, experiment_id, experiment_named, hex_bytes, hex_text, id_bytes, id_text, uuid};
+pub use id::{experiment_named, hex_bytes, hex_text, id_bytes, id_text, uuid};
 pub(crate) use malformed::Within;
 pub use malformed::{Malformed, Why};
 pub use message::OutboxEntry;

@@ -2,6 +2,8 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use super::{ABANDONED_IN_A_ROW, COORDINATOR, queue::Queue};
 use crate::{
     experiment::Rule, experiment::build::Product, fingerprint::ClassId, independence::Independence,
@@ -26,39 +28,44 @@ pub struct Active {
 }
 
 /// State of an active experiment that cannot be derived from its plan and the states of its runs; a checkpoint has it as it is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
-    pub plan: Arc<Plan>,
-    pub submitted: Timestamp,
-    pub by: String,
-    pub phase: Phase,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    #[serde(serialize_with = "Plan::serialize", deserialize_with = "shared_plan")]
+    pub(super) plan: Arc<Plan>,
+    pub(super) submitted: Timestamp,
+    pub(super) by: String,
+    pub(super) phase: Phase,
     /// The latest words of its rule, or why it was cancelled.
-    pub words: String,
+    pub(super) words: String,
     /// Hosts that tried each run which lost an attempt, so that it goes to another.
-    pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    pub(super) tried: BTreeMap<u32, Vec<HostNumber>>,
     /// Number of attempts of each run that an engine ended, which do not count against its limit.
-    pub excused: BTreeMap<u32, u32>,
+    pub(super) excused: BTreeMap<u32, u32>,
     /// Hosts that began a visit in each lane whose visits need different hosts, each with the visit's group.
-    pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
+    pub(super) visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
     /// Sets of hosts, each ascending, that served together under each key of the scope, if the policy is of sets.
-    pub sets: BTreeMap<u32, BTreeSet<Vec<HostNumber>>>,
+    pub(super) sets: BTreeMap<u32, BTreeSet<Vec<HostNumber>>>,
     /// Result of each settled build.
-    pub built: BTreeMap<RunIndex, Built>,
+    pub(super) built: BTreeMap<RunIndex, Built>,
     /// Number of runs abandoned since one was executed; [`ABANDONED_IN_A_ROW`] pause the experiment.
-    pub abandoned_in_a_row: u32,
+    pub(super) abandoned_in_a_row: u32,
     /// Number of attempts, since one was executed, that the plan or an owner's limits prevented. A gang's attempt counts once.
-    pub turned_down_in_a_row: u32,
+    pub(super) turned_down_in_a_row: u32,
     /// Losses on each host since an attempt was executed there: by them hosts are given up.
-    pub troubles: BTreeMap<HostNumber, HostLosses>,
-    pub attempts: u64,
+    pub(super) troubles: BTreeMap<HostNumber, HostLosses>,
+    pub(super) attempts: u64,
     /// Host time of the attempts that ended.
-    pub host_time: Span,
+    pub(super) host_time: Span,
     /// Classes whose hosts may take part, if hosts have to be identical. Empty until the first is pinned.
-    pub classes: BTreeSet<ClassId>,
+    pub(super) classes: BTreeSet<ClassId>,
+}
+
+fn shared_plan<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Plan>, D::Error> {
+    Plan::deserialize(from).map(Arc::new)
 }
 
 /// Attempts of one experiment lost on one host since one was executed there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostLosses {
     pub lost: u32,
     /// Attempts that the host or its agent prevented.
@@ -72,7 +79,7 @@ pub struct HostLosses {
 }
 
 /// What may happen to an active experiment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Its runs are given out.
     Running,
@@ -130,7 +137,7 @@ impl StatusPhase {
 }
 
 /// What became of a build.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Built {
     /// It made this, ascending by name.
     Made(Vec<Product>),

@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Active, Class, Kept, Machine, Settings, queue::Queue};
+use super::{Active, Class, Machine, Settings, active::Kept, queue::Queue};
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
 use crate::machine::event::{Superseded, Tally};
@@ -17,9 +18,19 @@ use crate::run::{HostNumber, RunState, Settlement};
 use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::value::time::Timestamp;
 
-/// A piece of a machine.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
+/// A piece of a machine. Only its serialization leaves this module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Piece(pub(super) PieceContent);
+
+impl Piece {
+    /// Whether it says how far time and leases are: the first of a machine's pieces, and the only such one.
+    pub fn is_progress(&self) -> bool {
+        matches!(self.0, PieceContent::Progress { .. })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum PieceContent {
     /// How far time and leases are.
     Progress {
         /// The latest time an event carried.
@@ -44,24 +55,52 @@ pub enum Piece {
 }
 
 /// An active experiment, without what its plan and its runs' states say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ActivePiece {
-    pub experiment: ExperimentId,
-    pub kept: Kept,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ActivePiece {
+    pub(super) experiment: ExperimentId,
+    pub(super) kept: Kept,
     /// The states of its runs, in their order: each with how many runs in a row have it.
-    pub runs: Vec<(RunPiece, u32)>,
+    pub(super) runs: Vec<(RunPiece, u32)>,
     /// Attempts lost, of whatever run.
-    pub lost_attempts: u32,
+    pub(super) lost_attempts: u32,
 }
 
 /// The state of a run, without what the lease at its host says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunPiece {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
+pub(super) enum RunPiece {
     Waiting(Attempt),
     /// A host holds a lease on it.
     Held,
     /// It will not change any more.
     Settled(Settlement),
+}
+
+/// As a number: a checkpoint holds millions of them.
+impl From<RunPiece> for u32 {
+    fn from(piece: RunPiece) -> Self {
+        match piece {
+            RunPiece::Held => 0,
+            RunPiece::Settled(Settlement::Measured) => 1,
+            RunPiece::Settled(Settlement::Failed) => 2,
+            RunPiece::Settled(Settlement::Abandoned) => 3,
+            RunPiece::Settled(Settlement::Cancelled) => 4,
+            RunPiece::Waiting(attempt) => attempt.0.saturating_add(4),
+        }
+    }
+}
+
+impl From<u32> for RunPiece {
+    fn from(number: u32) -> Self {
+        match number {
+            0 => Self::Held,
+            1 => Self::Settled(Settlement::Measured),
+            2 => Self::Settled(Settlement::Failed),
+            3 => Self::Settled(Settlement::Abandoned),
+            4 => Self::Settled(Settlement::Cancelled),
+            attempt => Self::Waiting(Attempt(attempt - 4)),
+        }
+    }
 }
 
 /// Why pieces are no machine.
@@ -113,23 +152,23 @@ impl Machine {
             superseded,
             next_lease,
         } = self;
-        let progress = Piece::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
+        let progress = PieceContent::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
         let classes = classes.iter().map(|(id, class)| {
             let Class { fingerprint, available: _, emptied } = class;
-            Piece::Class { id: *id, fingerprint: fingerprint.clone().map(Box::new), emptied: *emptied }
+            PieceContent::Class { id: *id, fingerprint: fingerprint.clone().map(Box::new), emptied: *emptied }
         });
-        let hosts = hosts.iter().map(|host| Piece::Host(Box::new(without_asking(host))));
-        let superseded = superseded.values().cloned().map(Piece::Superseded);
+        let hosts = hosts.iter().map(|host| PieceContent::Host(Box::new(without_asking(host))));
+        let superseded = superseded.values().cloned().map(PieceContent::Superseded);
         let experiments =
-            experiments.iter().map(|(id, active)| Piece::Experiment(Box::new(active.piece(*id))));
-        std::iter::once(progress).chain(classes).chain(hosts).chain(superseded).chain(experiments)
+            experiments.iter().map(|(id, active)| PieceContent::Experiment(Box::new(active.piece(*id))));
+        std::iter::once(progress).chain(classes).chain(hosts).chain(superseded).chain(experiments).map(Piece)
     }
 
     /// Puts a machine together.
     pub fn assemble(settings: Settings, pieces: impl IntoIterator<Item = Piece>) -> Result<Self, Misfit> {
         let mut machine = Self::new(settings);
-        for piece in pieces {
-            machine.add(piece)?;
+        for Piece(content) in pieces {
+            machine.add(content)?;
         }
         machine.hand_out_leases()?;
         machine.reserve()?;
@@ -137,12 +176,12 @@ impl Machine {
         Ok(machine)
     }
 
-    fn add(&mut self, piece: Piece) -> Result<(), Misfit> {
-        match piece {
-            Piece::Progress { latest, next_lease } => {
+    fn add(&mut self, content: PieceContent) -> Result<(), Misfit> {
+        match content {
+            PieceContent::Progress { latest, next_lease } => {
                 (self.latest, self.next_lease) = (latest, next_lease.0);
             }
-            Piece::Host(host) => {
+            PieceContent::Host(host) => {
                 let number = HostNumber(self.hosts.len() as u32);
                 if self.numbers.insert(host.facts.host.clone(), number).is_some() {
                     return Err(Misfit::HostTwice(host.facts.host.as_str().to_owned()));
@@ -157,14 +196,14 @@ impl Machine {
                 self.hosts.push(*host);
                 self.mark(number);
             }
-            Piece::Class { id, fingerprint, emptied } => {
+            PieceContent::Class { id, fingerprint, emptied } => {
                 let fingerprint = fingerprint.map(|fingerprint| *fingerprint);
                 self.classes.insert(id, Class { fingerprint, available: 0, emptied });
             }
-            Piece::Superseded(superseded) => {
+            PieceContent::Superseded(superseded) => {
                 self.superseded.insert(superseded.lease, superseded);
             }
-            Piece::Experiment(piece) => {
+            PieceContent::Experiment(piece) => {
                 let experiment = piece.experiment;
                 let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
                 let Kept { tried, troubles, visitors, sets, .. } = &piece.kept;

@@ -242,7 +242,7 @@ impl Change {
 }
 
 /// An attempt that was given up before its report came.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Superseded {
     pub lease: LeaseEpoch,
     pub experiment: ExperimentId,

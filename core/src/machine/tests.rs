@@ -19,8 +19,8 @@ use super::*;
 use crate::fixture::{self, fingerprint, granted, host};
 use crate::{
     agent::message::AttemptReport, host::HostFacts, machine::event::Tally, plan, plan::Plan, run::Obstacle,
-    run::lease::Lease, run::record::Outcome as RunOutcome, run::record::Record, value::id::AgentEpoch,
-    value::id::AgentId, value::seed::Seed,
+    run::RunState, run::lease::Lease, run::record::Outcome as RunOutcome, run::record::Record,
+    value::id::AgentEpoch, value::id::AgentId, value::id::RunIndex, value::seed::Seed,
 };
 
 const FIRST: ExperimentId = ExperimentId(Uuid::from_u128(1));
@@ -40,6 +40,13 @@ struct Scene {
 
 fn facts(number: u32) -> HostFacts {
     HostFacts { fingerprint: fingerprint("small"), ..fixture::facts(number) }
+}
+
+impl Machine {
+    /// The state of a run of an active experiment.
+    fn run(&self, id: ExperimentId, run: RunIndex) -> Option<RunState> {
+        self.experiments.get(&id)?.states.get(run.0 as usize).copied()
+    }
 }
 
 impl Scene {

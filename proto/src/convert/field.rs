@@ -1,7 +1,6 @@
 //! Fields: what is asked of one before it is taken over.
 
 use prost::UnknownEnumValue;
-use speedup_core::fingerprint::{ClassId, HashIdError};
 use speedup_core::run::record::MAX_REASON_BYTES;
 use speedup_core::value::cpu_set::{CpuSet, CpuSetError};
 use speedup_core::value::id::IdError;
@@ -80,11 +79,6 @@ where
     I: TryFrom<String, Error = IdError>,
 {
     text.map(|text| id(text, field)).transpose()
-}
-
-/// A text that is the id of a class of hosts.
-pub(crate) fn class(text: &str, field: &str) -> Result<ClassId, Malformed> {
-    text.parse().map_err(|why: HashIdError| Malformed::new(field, why))
 }
 
 /// A number of 8 bits: exit codes and signals.

@@ -1,9 +1,9 @@
 //! Ids: UUIDs as text in the API, as 16 bytes in what is stored and what agents say.
 
-use speedup_core::value::id::{AgentId, ExperimentId};
+use speedup_core::value::id::ExperimentId;
 use uuid::Uuid;
 
-use super::{field::exactly, field::no_longer, malformed::Malformed, malformed::Why};
+use super::{field::no_longer, malformed::Malformed, malformed::Why};
 
 /// The length of a UUID as text with its hyphens: the one form that is taken, so that equal ids are equal texts.
 const UUID_TEXT_BYTES: usize = 36;
@@ -16,16 +16,6 @@ pub fn id_bytes(id: Uuid) -> Vec<u8> {
 /// An id as text.
 pub fn id_text(id: Uuid) -> String {
     id.hyphenated().to_string()
-}
-
-/// The experiment that a field of stored bytes names.
-pub fn experiment_id(bytes: &[u8], field: &str) -> Result<ExperimentId, Malformed> {
-    exactly(bytes, field).map(|bytes| ExperimentId(Uuid::from_bytes(bytes)))
-}
-
-/// The agent that a field of stored bytes names.
-pub fn agent_id(bytes: &[u8], field: &str) -> Result<AgentId, Malformed> {
-    exactly(bytes, field).map(|bytes| AgentId(Uuid::from_bytes(bytes)))
 }
 
 /// The experiment that a field of text names.

@@ -30,6 +30,7 @@ impl TryFrom<v1::Plan> for Plan {
         let stages = Vec::from_wire(wire.stages, "stages")?;
         Self::restore(experiment, benchmarks, order, &stages).map_err(|error| {
             let field = match error {
+                PlanError::TooLarge => "experiment",
                 PlanError::UnknownBenchmark(_) => "benchmarks",
                 PlanError::UnknownCell { .. } | PlanError::LateBuild(_) | PlanError::Builds { .. } => "order",
                 PlanError::TornGroup { .. } | PlanError::Stages(_) => "stages",

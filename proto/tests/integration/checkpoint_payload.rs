@@ -2,9 +2,12 @@
 
 use std::convert::Infallible;
 
-use speedup_core::machine::{Machine, Settings};
-use speedup_proto::checkpoint_payload::{Decoder, VERSION, encode};
+use proptest::{prelude::*, sample::Index};
+use speedup_core::machine::{Machine, Piece, Settings};
+use speedup_proto::checkpoint_payload::{CheckpointError, Decoder, VERSION, encode};
 use speedup_simulation::history::simulate;
+
+use crate::hostile::mutated;
 
 /// How many worlds are looked at: in these every kind of piece occurs.
 const SEEDS: u64 = 60;
@@ -31,7 +34,37 @@ fn a_machine_comes_back_from_the_bytes_of_its_checkpoint() {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_mutated_checkpoint_is_taken_or_refused((settings, records) in mutated_checkpoint()) {
+        if let Ok(pieces) = decoded(&records) {
+            let _ = Machine::assemble(settings, pieces);
+        }
+    }
+}
+
+/// The records of some world's checkpoint, one of them with other bytes.
+fn mutated_checkpoint() -> impl Strategy<Value = (Settings, Vec<Vec<u8>>)> {
+    (0..SEEDS, any::<Index>()).prop_flat_map(|(seed, at)| {
+        let world = simulate(seed, |_, _| {});
+        let mut machine = Machine::new(world.settings());
+        world.journal().iter().take(at.index(world.journal().len())).for_each(|event| machine.replay(event));
+        let records = records(&machine);
+        let at = at.index(records.len());
+        mutated(Just(records[at].clone())).prop_map(move |record| {
+            let mut records = records.clone();
+            records[at] = record;
+            (world.settings(), records)
+        })
+    })
+}
+
 fn through_bytes(settings: Settings, machine: &Machine) -> Machine {
+    let pieces = decoded(&records(machine)).expect("a whole checkpoint");
+    Machine::assemble(settings, pieces).expect("pieces that fit")
+}
+
+fn records(machine: &Machine) -> Vec<Vec<u8>> {
     let mut records = Vec::new();
     for piece in machine.pieces() {
         let Ok(()) = encode(&piece, |record| {
@@ -39,9 +72,15 @@ fn through_bytes(settings: Settings, machine: &Machine) -> Machine {
             Ok::<(), Infallible>(())
         });
     }
+    records
+}
+
+fn decoded(records: &[Vec<u8>]) -> Result<Vec<Piece>, CheckpointError> {
     let mut decoder = Decoder::default();
-    let decoded = records.iter().map(|record| decoder.decode(VERSION, record).expect("a record"));
-    let pieces: Vec<_> = decoded.flatten().collect();
-    decoder.finish().expect("a whole checkpoint");
-    Machine::assemble(settings, pieces).expect("pieces that fit")
+    let mut pieces = Vec::new();
+    for record in records {
+        pieces.extend(decoder.decode(VERSION, record)?);
+    }
+    decoder.finish()?;
+    Ok(pieces)
 }

@@ -99,9 +99,13 @@ const RENAMED: [(&str, &str); 2] = [
         "field speedup.v1.ExportHead 1 = .speedup.v1.StoredStatus",
     ),
 ];
-/// Methods that are called otherwise since then. What is stored has no methods.
-const CHANGED: [&str; 2] =
-    ["method speedup.v1.Experiments/Export = ", "method speedup.v1.Experiments/Undecided = "];
+/// Methods that are called otherwise since then, as what is stored has no methods; and a checkpoint, which only its own release
+/// reads.
+const CHANGED: [&str; 3] = [
+    "method speedup.v1.Experiments/Export = ",
+    "method speedup.v1.Experiments/Undecided = ",
+    "field speedup.journal.v1.Checkpoint",
+];
 
 /// The lines of a release, by the names of today.
 fn renamed(version: &str, release: &str) -> String {

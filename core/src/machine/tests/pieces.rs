@@ -1,6 +1,7 @@
 //! Pieces that are no machine are refused, each for its own reason.
 
 use super::*;
+use crate::machine::checkpoint::{ActivePiece, PieceContent, RunPiece};
 use crate::{host::Asking, host::Presence, run::Settlement};
 
 /// A host executes, one has served, and one attempt was given up.
@@ -23,17 +24,23 @@ fn assembled(change: impl FnOnce(&mut Vec<Piece>)) -> Result<Machine, Misfit> {
 }
 
 fn experiment(pieces: &mut [Piece]) -> &mut ActivePiece {
-    let found = pieces.iter_mut().find_map(|piece| match piece {
-        Piece::Experiment(active) => Some(&mut **active),
-        Piece::Progress { .. } | Piece::Class { .. } | Piece::Host(_) | Piece::Superseded(_) => None,
+    let found = pieces.iter_mut().find_map(|piece| match &mut piece.0 {
+        PieceContent::Experiment(active) => Some(&mut **active),
+        PieceContent::Progress { .. }
+        | PieceContent::Class { .. }
+        | PieceContent::Host(_)
+        | PieceContent::Superseded(_) => None,
     });
     found.expect("one experiment")
 }
 
 fn hosts(pieces: &mut [Piece]) -> Vec<&mut Host> {
-    let hosts = pieces.iter_mut().filter_map(|piece| match piece {
-        Piece::Host(host) => Some(&mut **host),
-        Piece::Progress { .. } | Piece::Class { .. } | Piece::Experiment(_) | Piece::Superseded(_) => None,
+    let hosts = pieces.iter_mut().filter_map(|piece| match &mut piece.0 {
+        PieceContent::Host(host) => Some(&mut **host),
+        PieceContent::Progress { .. }
+        | PieceContent::Class { .. }
+        | PieceContent::Experiment(_)
+        | PieceContent::Superseded(_) => None,
     });
     hosts.collect()
 }
@@ -58,7 +65,7 @@ fn what_does_not_fit_is_refused() {
     let misfit = |change: fn(&mut Vec<Piece>)| assembled(change).expect_err("it does not fit");
     assert_eq!(
         misfit(|pieces| {
-            let host = pieces.iter().find(|piece| matches!(piece, Piece::Host(_))).cloned();
+            let host = pieces.iter().find(|piece| matches!(piece.0, PieceContent::Host(_))).cloned();
             pieces.extend(host);
         }),
         Misfit::HostTwice("host-0".to_owned())
@@ -68,7 +75,7 @@ fn what_does_not_fit_is_refused() {
         Misfit::ExperimentTwice(FIRST)
     );
     assert_eq!(
-        misfit(|pieces| pieces.retain(|piece| !matches!(piece, Piece::Class { .. }))),
+        misfit(|pieces| pieces.retain(|piece| !matches!(piece.0, PieceContent::Class { .. }))),
         Misfit::UnknownClass("host-0".to_owned())
     );
     assert_eq!(
@@ -98,7 +105,7 @@ fn what_does_not_fit_is_refused() {
     );
     assert_eq!(
         misfit(|pieces| {
-            if let Piece::Progress { next_lease, .. } = &mut pieces[0] {
+            if let PieceContent::Progress { next_lease, .. } = &mut pieces[0].0 {
                 next_lease.0 -= 1;
             }
         }),
