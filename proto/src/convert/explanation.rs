@@ -5,7 +5,7 @@ use speedup_core::machine::{
     Outlook, WaitingFor, Waits,
 };
 use speedup_core::run::Settlement;
-use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
+use speedup_core::value::id::{Attempt, LeaseEpoch};
 
 use super::field::{chosen, each, enumerated, id, optional_id, reason, required};
 use super::host::FactNames;
@@ -34,20 +34,7 @@ impl From<&Explanation> for v1::Explanation {
     }
 }
 
-impl TryFrom<v1::explanation::Lost> for LostAttempt {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::explanation::Lost) -> Result<Self, Malformed> {
-        Ok(Self {
-            run: RunIndex(wire.run),
-            attempt: Attempt(wire.attempt),
-            host: id(wire.host, "host")?,
-            host_name: optional_id(wire.host_name, "host_name")?,
-            at: required_moment(wire.at.as_ref(), "at")?,
-            reason: required(wire.reason, "reason")?,
-        })
-    }
-}
+structure!(LostAttempt, v1::explanation::Lost, [run, attempt, host, host_name, at, reason]);
 
 fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
     match waiting_for {

@@ -14,7 +14,7 @@ use super::field::{at_most, id, no_longer, optional, required};
 use super::id::{experiment_named, id_text};
 use super::malformed::{Malformed, Why};
 use super::moment::{moment, required_moment, timestamp};
-use super::wire::{Converter, NoLonger, oneof, structure, wire};
+use super::wire::{Converter, Each, NoLonger, oneof, structure, wire};
 use crate::v1;
 use v1::fact::{Absent, Fact as WireFact};
 use v1::host_status::{Draining, Quarantined, Serving, Standing as WireStanding};
@@ -49,7 +49,7 @@ wire! {
 /// Facts as they stand on the wire: the values, why others are unreadable, and which are absent.
 type WireFingerprint = (BTreeMap<String, String>, BTreeMap<String, String>, Vec<String>);
 
-pub(super) fn wire_fingerprint(fingerprint: &Fingerprint) -> WireFingerprint {
+fn wire_fingerprint(fingerprint: &Fingerprint) -> WireFingerprint {
     let (mut values, mut unreadable, mut absent) = WireFingerprint::default();
     for (name, fact) in fingerprint.iter() {
         let name = name.to_owned();
@@ -62,10 +62,7 @@ pub(super) fn wire_fingerprint(fingerprint: &Fingerprint) -> WireFingerprint {
     (values, unreadable, absent)
 }
 
-pub(super) fn fingerprint_in(
-    (values, unreadable, absent): WireFingerprint,
-    _: &str,
-) -> Result<Fingerprint, Malformed> {
+fn fingerprint_in((values, unreadable, absent): WireFingerprint, _: &str) -> Result<Fingerprint, Malformed> {
     at_most(absent.len(), MAX_FACTS, "absent")?;
     if !absent.is_sorted_by(|earlier, later| earlier < later) {
         return Err(Malformed::new("absent", Why::Unordered));
@@ -200,24 +197,9 @@ structure!(TimerTest, v1::TimerTest, [tested_unix_ns, error, floor_ns, step_ns])
 /// Longest name of a class: a hash in hexadecimal digits has 64.
 const MAX_CLASS_BYTES: usize = 256;
 
-impl From<&Pool> for v1::HostsSummary {
-    fn from(pool: &Pool) -> Self {
-        Self { classes: pool.classes.iter().map(Into::into).collect() }
-    }
-}
-
+structure!(Pool, v1::HostsSummary, [classes => Each(MAX_HOSTS)]);
 structure!(
     HostClass,
     v1::HostClassSummary,
     [class => NoLonger(MAX_CLASS_BYTES), available, can_reboot, allocated, busy, used, out_of_service]
 );
-
-impl TryFrom<v1::HostsSummary> for Pool {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::HostsSummary) -> Result<Self, Malformed> {
-        at_most(wire.classes.len(), MAX_HOSTS, "classes")?;
-        let classes = wire.classes.into_iter().map(HostClass::try_from).collect::<Result<_, _>>()?;
-        Ok(Self { classes })
-    }
-}

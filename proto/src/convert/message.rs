@@ -11,13 +11,14 @@ use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::gang::MAX_GANG;
 use speedup_core::experiment::metric::MAX_OWN_METRICS;
 use speedup_core::host::HostFacts;
+use speedup_core::run::record::Record;
 use speedup_core::run::work::{WorkOrder, WorkSeat};
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 
 use super::build::collect_in;
 use super::experiment::METRICS;
 use super::malformed::{Malformed, Why, Within};
-use super::wire::{Each, OrDefault, PlainList, REASON, Wire, message, oneof, structure};
+use super::wire::{Each, OrDefault, PlainList, REASON, Wire, oneof, structure};
 use super::{encoded_record, read_record};
 use crate::journal::v1 as journal;
 use crate::{encoded, v1};
@@ -43,26 +44,19 @@ fn join_in(wire: Box<v1::Join>) -> Result<AgentMessage, Malformed> {
     })
 }
 
-message!(AttemptReport, encoded::SentReport);
+structure!(
+    AttemptReport,
+    encoded::SentReport,
+    [lease, executed_by, record => (sent_record, received_record)]
+);
 
-impl From<&AttemptReport> for encoded::SentReport {
-    fn from(AttemptReport { lease, executed_by, record }: &AttemptReport) -> Self {
-        let record = Some(encoded_record(record).into());
-        Self { lease: lease.0, executed_by: executed_by.0, record }
-    }
+fn sent_record(record: &Record) -> Option<Bytes> {
+    Some(encoded_record(record).into())
 }
 
-impl TryFrom<encoded::SentReport> for AttemptReport {
-    type Error = Malformed;
-
-    fn try_from(wire: encoded::SentReport) -> Result<Self, Malformed> {
-        let record = wire.record.ok_or_else(|| Malformed::new("record", Why::Missing))?;
-        Ok(Self {
-            lease: LeaseEpoch(wire.lease),
-            executed_by: AgentEpoch(wire.executed_by),
-            record: read_record(&record).within("record")?,
-        })
-    }
+fn received_record(wire: Option<Bytes>, field: &str) -> Result<Record, Malformed> {
+    let bytes = wire.ok_or_else(|| Malformed::new(field, Why::Missing))?;
+    read_record(&bytes).within(field)
 }
 
 oneof!(CoordinatorMessage, v1::CoordinatorMessage { message: FromCoordinator }, [

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::field::{by, chosen, reason, required};
 use super::id::{experiment_named, id_text, uuid};
 use super::malformed::Malformed;
-use super::plan::order;
+use super::plan;
 use super::wire::{Cut, Wire, oneof, structure, wire};
 use crate::{limits::MAX_BY_BYTES, v1};
 use v1::check_request::Plan as CheckedPlan;
@@ -77,13 +77,7 @@ impl TryFrom<v1::GetRequest> for ExperimentId {
     }
 }
 
-impl TryFrom<v1::ChangeRequest> for Request {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::ChangeRequest) -> Result<Self, Malformed> {
-        Ok(Self { experiment: experiment_named(&wire.experiment, "experiment")?, by: by(wire.by) })
-    }
-}
+structure!(Request, v1::ChangeRequest, [experiment, by => Cut(MAX_BY_BYTES)]);
 
 /// The command that says whether the runs of an experiment are enough.
 impl TryFrom<v1::DecideRequest> for Command {
@@ -93,10 +87,7 @@ impl TryFrom<v1::DecideRequest> for Command {
         let experiment = experiment_named(&wire.experiment, "experiment")?;
         let decision = match chosen(wire.decision, "decision")? {
             WireDecision::Enough(Enough {}) => Decision::Enough,
-            WireDecision::Extension(v1::Extension { order: runs, shape }) => Decision::Extend(Extension {
-                order: order(runs, "extension.order")?,
-                shape: required(shape, "extension.shape")?,
-            }),
+            WireDecision::Extension(extension) => Decision::Extend(required(Some(extension), "extension")?),
         };
         let request = Request { experiment, by: by(wire.by) };
         Ok(Self::Decide { request, from: wire.from, decision, words: reason(wire.words) })
@@ -108,12 +99,12 @@ impl From<Decision> for WireDecision {
     fn from(decision: Decision) -> Self {
         match decision {
             Decision::Enough => Self::Enough(Enough {}),
-            Decision::Extend(Extension { order, shape }) => {
-                Self::Extension(v1::Extension { order, shape: Some(shape.into()) })
-            }
+            Decision::Extend(extension) => Self::Extension(extension.into()),
         }
     }
 }
+
+structure!(Extension, v1::Extension, [order => (Vec::clone, plan::order), shape]);
 
 /// The command to append runs.
 impl TryFrom<v1::ExtendRequest> for Command {
