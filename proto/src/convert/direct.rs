@@ -24,7 +24,7 @@ use speedup_core::value::id::{HostId, LeaseEpoch};
 use speedup_core::value::time::Timestamp;
 
 use self::fields::{Fields, Unusual, Writer, once};
-use super::{malformed::Malformed, wire::Wire};
+use super::wire::{Wire, malformed::Malformed};
 use crate::v1::{self, ended_attempt::Lost};
 
 /// What an attempt usually takes.
@@ -51,7 +51,8 @@ pub fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAttempt) 
     match end {
         AttemptEnd::Reported(record) => to.fields(4, |to| record::write_record(record, to)),
         AttemptEnd::Lost { reason, after, late } => {
-            let (reason, after) = (reason.to_wire(), after.to_wire());
+            let reason = reason.to_wire();
+            let after = after.to_wire();
             to.message(5, &Lost { reason, after, late: late.to_wire() });
         }
     }
@@ -110,7 +111,10 @@ fn write_reported(host: &HostId, lease: LeaseEpoch, record: Option<&Record>, to:
 }
 
 fn usual_attempt(bytes: &[u8]) -> Result<EndedAttempt, Unusual> {
-    let (mut lease, mut cell, mut ended, mut record) = (None, 0, 0, None);
+    let mut lease = None;
+    let mut cell = 0;
+    let mut ended = 0;
+    let mut record = None;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
@@ -131,7 +135,8 @@ fn usual_attempt(bytes: &[u8]) -> Result<EndedAttempt, Unusual> {
 }
 
 fn usual_event(bytes: &[u8]) -> Result<Event, Unusual> {
-    let (mut at, mut change) = (0, None);
+    let mut at = 0;
+    let mut change = None;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         let next = match number {
@@ -157,7 +162,9 @@ fn usual_event(bytes: &[u8]) -> Result<Event, Unusual> {
 
 /// What [`write_reported`] writes.
 fn reported(bytes: &[u8]) -> Result<(HostId, LeaseEpoch, Option<Arc<Record>>), Unusual> {
-    let (mut host, mut lease, mut record) = (None, 0, None);
+    let mut host = None;
+    let mut lease = 0;
+    let mut record = None;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {

@@ -15,12 +15,12 @@ use speedup_core::value::{id::ExperimentId, time::Timestamp};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::field::{each, optional};
+use super::experiment::plan::order;
 use super::host::FactNames;
-use super::id::id_text;
-use super::malformed::Malformed;
-use super::moment::timestamp;
-use super::plan::order;
+use super::wire::field::{each, optional};
+use super::wire::id::id_text;
+use super::wire::malformed::Malformed;
+use super::wire::moment::timestamp;
 use super::wire::{Wire, enumeration, oneof, structure};
 use crate::{journal::v1 as journal, v1};
 use journal::event::Change as Kept;

@@ -1,5 +1,10 @@
 //! An experiment and its parts. In, it is a shape only: its own door, `Experiment::check`, asks whether it makes sense.
 
+pub(super) mod build;
+mod environment;
+pub(super) mod metric;
+pub(super) mod plan;
+
 use std::collections::BTreeSet;
 
 use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
@@ -16,7 +21,7 @@ use speedup_core::{
     experiment::metric::Metric, repetition::MAX_LINE,
 };
 
-use super::malformed::{Malformed, Why};
+use super::wire::malformed::{Malformed, Why};
 use super::wire::{
     Choices, Each, OrDefault, PlainList, Unwritten, Wire, enumeration, oneof, structure, wire,
 };

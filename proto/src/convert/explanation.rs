@@ -7,10 +7,10 @@ use speedup_core::machine::{
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{Attempt, LeaseEpoch};
 
-use super::field::{chosen, each, enumerated, id, optional_id, reason, required};
 use super::host::FactNames;
-use super::malformed::{Malformed, Within};
-use super::moment::{required_moment, timestamp};
+use super::wire::field::{chosen, each, enumerated, id, optional_id, reason, required};
+use super::wire::malformed::{Malformed, Within};
+use super::wire::moment::{required_moment, timestamp};
 use super::wire::{Each, PlainList, enumeration, structure};
 use crate::v1;
 use v1::explanation::{Held, State, WaitingForBuilds, WaitingForHosts, WaitingForResume};

@@ -6,9 +6,9 @@ use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::Stage;
 use speedup_core::value::id::BenchmarkIndex;
 
-use super::malformed::{Malformed, Within};
-use super::plan;
+use super::experiment::plan;
 use super::status::ExperimentStatus;
+use super::wire::malformed::{Malformed, Within};
 use super::wire::{Each, Wire, oneof, structure};
 use super::{encoded_attempt, read_attempt};
 use crate::{encoded::ExportAttempts, limits::MAX_EXCLUSIONS, v1};

@@ -10,10 +10,10 @@ use speedup_core::{
     value::id::AgentEpoch, value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex,
 };
 
-use super::field::{at_most, id, no_longer, optional, required};
-use super::id::{experiment_named, id_text};
-use super::malformed::{Malformed, Why};
-use super::moment::{moment, required_moment, timestamp};
+use super::wire::field::{at_most, id, no_longer, optional, required};
+use super::wire::id::{experiment_named, id_text};
+use super::wire::malformed::{Malformed, Why};
+use super::wire::moment::{moment, required_moment, timestamp};
 use super::wire::{Converter, Each, NoLonger, oneof, structure, wire};
 use crate::v1;
 use v1::fact::{Absent, Fact as WireFact};

@@ -5,8 +5,8 @@ use speedup_core::experiment::gang::MAX_GANG;
 use speedup_core::run::lease::{Evidence, Lease, LeaseSeat, Member};
 use speedup_core::value::id::{ExperimentId, RunIndex};
 
-use super::build::{products_out, used_build};
-use super::malformed::Within;
+use super::experiment::build::{products_out, used_build};
+use super::wire::malformed::Within;
 use super::wire::{Each, structure, wire};
 use crate::v1;
 

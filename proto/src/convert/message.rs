@@ -15,9 +15,9 @@ use speedup_core::run::record::Record;
 use speedup_core::run::work::{WorkOrder, WorkSeat};
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 
-use super::build::collect_in;
 use super::experiment::METRICS;
-use super::malformed::{Malformed, Why, Within};
+use super::experiment::build::collect_in;
+use super::wire::malformed::{Malformed, Why, Within};
 use super::wire::{Each, OrDefault, PlainList, REASON, Wire, oneof, structure};
 use super::{encoded_record, read_record};
 use crate::journal::v1 as journal;

@@ -15,10 +15,10 @@ use speedup_core::{
     run::record::Record, run::record::RestReading, value::time::Span,
 };
 
-use super::build::{products_in, products_out};
-use super::field::{enumerated, optional, reason, required, small};
-use super::malformed::{Malformed, Why, Within};
-use super::metric;
+use super::experiment::build::{products_in, products_out};
+use super::experiment::metric;
+use super::wire::field::{enumerated, optional, reason, required, small};
+use super::wire::malformed::{Malformed, Why, Within};
 use super::wire::{Choices, Cut, Each, NoLonger, REASON, Wire, enumeration, message, oneof, structure, wire};
 use crate::v1;
 use v1::after_loss::{Abandoned, After, Cancelled};

@@ -6,10 +6,10 @@ use speedup_core::plan::Extension;
 use speedup_core::value::id::ExperimentId;
 use uuid::Uuid;
 
-use super::field::{by, chosen, reason, required};
-use super::id::{experiment_named, id_text, uuid};
-use super::malformed::Malformed;
-use super::plan;
+use super::experiment::plan;
+use super::wire::field::{by, chosen, reason, required};
+use super::wire::id::{experiment_named, id_text, uuid};
+use super::wire::malformed::Malformed;
 use super::wire::{Cut, Wire, oneof, structure, wire};
 use crate::{limits::MAX_BY_BYTES, v1};
 use v1::check_request::Plan as CheckedPlan;

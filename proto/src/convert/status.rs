@@ -5,8 +5,8 @@ use speedup_core::machine::{StatusPhase, event::Tally};
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
 
-use super::field::{chosen, reason};
-use super::malformed::{Malformed, Why};
+use super::wire::field::{chosen, reason};
+use super::wire::malformed::{Malformed, Why};
 use super::wire::{PlainList, REASON, Wire, message, structure};
 use crate::v1;
 use v1::experiment_status::{Cancelling, Deciding, Finished, Paused, Phase as WirePhase, Running};

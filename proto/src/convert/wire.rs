@@ -7,6 +7,11 @@
 //!
 //! `oneof!(Line, WireLine, [Shell(line) = Shell(line), Exact(words) = Exact(Argv { words })])`
 
+pub(super) mod field;
+pub(super) mod id;
+pub(super) mod malformed;
+pub(super) mod moment;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use speedup_core::experiment::files::ContentHash;
@@ -20,10 +25,10 @@ use speedup_core::value::id::{
 use speedup_core::value::{seed::Seed, time::Span, time::Timestamp};
 use uuid::Uuid;
 
-use super::field::{at_most, cpu_set, cut, exactly, id, no_longer, small, small_signed};
-use super::id::{experiment_named, id_text};
-use super::malformed::{Malformed, Within};
-use super::moment::{moment, required_moment, timestamp};
+use self::field::{at_most, cpu_set, cut, exactly, id, no_longer, small, small_signed};
+use self::id::{experiment_named, id_text};
+use self::malformed::{Malformed, Within};
+use self::moment::{moment, required_moment, timestamp};
 use crate::encoded::ExportAttempts;
 
 /// A value that a field of a message holds as a `W`.
@@ -76,7 +81,7 @@ where
     }
 
     fn read(&self, wire: Vec<W>, field: &str) -> Result<Vec<C>, Malformed> {
-        super::field::each(wire, self.0, field)
+        field::each(wire, self.0, field)
     }
 }
 
@@ -329,7 +334,7 @@ macro_rules! enumeration {
             }
 
             fn from_wire(wire: i32, field: &str) -> Result<Self, $crate::convert::Malformed> {
-                $crate::convert::field::enumerated::<$wire, Self>(wire, field)
+                $crate::convert::wire::field::enumerated::<$wire, Self>(wire, field)
             }
         }
     };
@@ -458,7 +463,7 @@ macro_rules! oneof {
                 $(if wire.is_none() {
                     return Ok(Self::$none);
                 })?
-                match $crate::convert::field::chosen(wire, field)? {
+                match $crate::convert::wire::field::chosen(wire, field)? {
                     $($oneof::$kind($($payload)+) => {
                         let _place = oneof!(place [$($payload)+] $($path)?);
                         $(let $value = _place.read(&oneof!(by $($value_by)?), $value, stringify!($value))?;)?

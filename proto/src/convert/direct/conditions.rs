@@ -5,12 +5,14 @@ use speedup_core::run::conditions::{Conditions, MAX_NOTES};
 use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 
 use super::fields::{Fields, Unusual, Value, once};
-use crate::{convert::field::cpu_set, convert::field::enumerated, v1};
+use crate::convert::wire::field::{cpu_set, enumerated};
+use crate::v1;
 
 /// Reads an encoded `speedup.v1.Conditions`.
 pub(super) fn conditions(bytes: &[u8]) -> Result<Conditions, Unusual> {
     let mut conditions = Conditions::default();
-    let (mut before, mut after) = (None, None);
+    let mut before = None;
+    let mut after = None;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {

@@ -11,13 +11,21 @@ use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 use super::fields::{Fields, Unusual, Value, Writer, once};
-use crate::{convert::build::used_build, v1};
+use crate::{convert::experiment::build::used_build, v1};
 
 /// Reads an encoded `speedup.v1.Lease`.
 pub(super) fn lease(bytes: &[u8]) -> Result<Lease, Unusual> {
-    let (mut epoch, mut experiment, mut run, mut attempt, mut host) = (0, None, 0, 0, None);
-    let (mut agent_epoch, mut granted, mut deadline, mut started) = (0, 0, 0, None);
-    let (mut grounds, mut seat) = (None, None);
+    let mut epoch = 0;
+    let mut experiment = None;
+    let mut run = 0;
+    let mut attempt = 0;
+    let mut host = None;
+    let mut agent_epoch = 0;
+    let mut granted = 0;
+    let mut deadline = 0;
+    let mut started = None;
+    let mut grounds = None;
+    let mut seat = None;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
@@ -122,11 +130,21 @@ fn write_evidence(evidence: &Evidence, to: &mut Writer<'_>) {
 
 /// Reads an encoded `speedup.v1.Evidence`.
 fn evidence(bytes: &[u8]) -> Result<Evidence, Unusual> {
-    let (mut boot, mut allocation, mut switches) = (None::<BootId>, None::<AllocationId>, None);
-    let (mut served_in_scope, mut served_in_all, mut set_served) = (0, 0, None);
-    let (mut previous, mut idle, mut boot_before, mut allocation_before) = (None, None, None, None);
-    let (mut class, mut machine, mut host_name) = (None, None, None);
-    let (mut build_run, mut products) = (None, Vec::new());
+    let mut boot = None::<BootId>;
+    let mut allocation = None::<AllocationId>;
+    let mut switches = None;
+    let mut served_in_scope = 0;
+    let mut served_in_all = 0;
+    let mut set_served = None;
+    let mut previous = None;
+    let mut idle = None;
+    let mut boot_before = None;
+    let mut allocation_before = None;
+    let mut class = None;
+    let mut machine = None;
+    let mut host_name = None;
+    let mut build_run = None;
+    let mut products = Vec::new();
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
@@ -180,7 +198,8 @@ fn again<I: Clone + FromStr<Err = IdError>>(
 
 /// Reads an encoded `speedup.v1.PreviousRun`.
 fn previous_run(bytes: &[u8]) -> Result<(ExperimentId, RunIndex), Unusual> {
-    let (mut experiment, mut run) = (None, 0);
+    let mut experiment = None;
+    let mut run = 0;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {

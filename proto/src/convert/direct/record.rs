@@ -11,18 +11,22 @@ use speedup_core::value::time::Span;
 
 use super::conditions::conditions;
 use super::fields::{Fields, Unusual, Value, Writer, once};
-use crate::convert::build::products_in;
-use crate::convert::field::{enumerated, reason};
-use crate::convert::metric::{absent_in, absent_out, series_in, series_out};
+use crate::convert::experiment::build::products_in;
+use crate::convert::experiment::metric::{absent_in, absent_out, series_in, series_out};
 use crate::convert::record::{not_executed, ranks_in};
+use crate::convert::wire::field::{enumerated, reason};
 use crate::v1;
 
 /// Reads an encoded `speedup.v1.Record` of what was measured; others are rare.
 pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
     let mut record = Record::bare(Outcome::Measured);
-    let (mut outcome, mut stdout, mut stderr) = (None, None, None);
-    let (mut absent, mut series) = (Vec::new(), Vec::new());
-    let (mut products, mut ranks) = (Vec::new(), Vec::new());
+    let mut outcome = None;
+    let mut stdout = None;
+    let mut stderr = None;
+    let mut absent = Vec::new();
+    let mut series = Vec::new();
+    let mut products = Vec::new();
+    let mut ranks = Vec::new();
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
@@ -131,7 +135,9 @@ fn metric(
     metrics: &mut BTreeMap<Metric, u64>,
     user_only: &mut BTreeSet<Metric>,
 ) -> Result<(), Unusual> {
-    let (mut metric, mut measured, mut is_user_only) = (0, 0, false);
+    let mut metric = 0;
+    let mut measured = 0;
+    let mut is_user_only = false;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
@@ -153,7 +159,9 @@ fn metric(
 
 /// Reads an encoded `speedup.v1.StreamOutput`.
 fn output(bytes: &[u8]) -> Result<Output, Unusual> {
-    let (mut written, mut blake3, mut kept) = (0, None, [].as_slice());
+    let mut written = 0;
+    let mut blake3 = None;
+    let mut kept = [].as_slice();
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
@@ -179,7 +187,8 @@ fn write_program(Program { path, content }: &Program, to: &mut Writer<'_>) {
 
 /// Reads an encoded `speedup.v1.ExecutedProgram` of which the content is known.
 fn program(bytes: &[u8]) -> Result<Program, Unusual> {
-    let (mut path, mut blake3) = ("", None);
+    let mut path = "";
+    let mut blake3 = None;
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {

@@ -4,9 +4,9 @@ use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
 use speedup_core::plan::{Extension, Plan, PlanError, Shape, Stage};
 use speedup_core::value::id::BenchmarkIndex;
 
-use super::field::{at_most, required};
-use super::malformed::{Malformed, Why};
-use super::wire::{Converter as _, Each, Wire, message, structure, wire};
+use crate::convert::wire::field::{at_most, required};
+use crate::convert::wire::malformed::{Malformed, Why};
+use crate::convert::wire::{Converter as _, Each, Wire, message, structure, wire};
 use crate::{limits::MAX_STAGES, v1};
 
 impl From<&Plan> for v1::Plan {

@@ -16,9 +16,9 @@ use speedup_core::run::software::{
 };
 use speedup_core::value::time::Span;
 
-use super::field::{at_most, no_longer};
-use super::malformed::Malformed;
-use super::wire::{Cut, OrDefault, PlainList, REASON, Wire, enumeration, oneof, structure, wire};
+use crate::convert::wire::field::{at_most, no_longer};
+use crate::convert::wire::malformed::Malformed;
+use crate::convert::wire::{Cut, OrDefault, PlainList, REASON, Wire, enumeration, oneof, structure, wire};
 use crate::v1;
 use v1::container::{Apptainer, Launcher as WireLauncher, Words};
 use v1::environment::{Cpus, DirectoryLength as WireDirectoryLength, EnvSize as WireEnvSize};

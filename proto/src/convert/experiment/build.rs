@@ -7,9 +7,9 @@ use speedup_core::experiment::build::{Build, MAX_PRODUCT_PATH_BYTES, MAX_PRODUCT
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::value::id::RunIndex;
 
-use super::field::{at_most, chosen, each, exactly, no_longer};
-use super::malformed::{Malformed, Why};
-use super::wire::{NoLonger, structure};
+use crate::convert::wire::field::{at_most, chosen, each, exactly, no_longer};
+use crate::convert::wire::malformed::{Malformed, Why};
+use crate::convert::wire::{NoLonger, structure};
 use crate::v1;
 use v1::staged_file::Source;
 
@@ -20,15 +20,18 @@ structure!(
     [name => NoLonger(MAX_NAME_BYTES), blake3, bytes, executable]
 );
 
-pub(super) fn products_out(products: &[Product]) -> Vec<v1::Product> {
+pub(in crate::convert) fn products_out(products: &[Product]) -> Vec<v1::Product> {
     products.iter().map(Into::into).collect()
 }
 
-pub(super) fn products_in(wire: Vec<v1::Product>, field: &str) -> Result<Vec<Product>, Malformed> {
+pub(in crate::convert) fn products_in(
+    wire: Vec<v1::Product>,
+    field: &str,
+) -> Result<Vec<Product>, Malformed> {
     each(wire, MAX_PRODUCTS, field)
 }
 
-pub(super) fn used_build(
+pub(in crate::convert) fn used_build(
     (run, products): (Option<u32>, Vec<v1::Product>),
     _: &str,
 ) -> Result<Option<Box<UsedBuild>>, Malformed> {
@@ -41,7 +44,7 @@ pub(super) fn used_build(
 }
 
 /// From where products are collected: as many as a build makes, with paths as long as they may be.
-pub(super) fn collect_in(
+pub(in crate::convert) fn collect_in(
     wire: BTreeMap<String, String>,
     field: &str,
 ) -> Result<BTreeMap<String, String>, Malformed> {

@@ -7,9 +7,9 @@ use speedup_core::experiment::metric::{
     Stream,
 };
 
-use super::field::at_most;
-use super::malformed::{Malformed, Why, Within};
-use super::wire::{Cut, Wire, enumeration, oneof, structure};
+use crate::convert::wire::field::at_most;
+use crate::convert::wire::malformed::{Malformed, Why, Within};
+use crate::convert::wire::{Cut, Wire, enumeration, oneof, structure};
 use crate::v1;
 use v1::absent_metric::{self as wire, Why as WireWhy};
 use v1::own_metric::Pattern as WirePattern;
@@ -47,7 +47,7 @@ oneof!(Absence, WireWhy, [
 ]);
 
 /// The values of metrics, and which of them lack what happened in the kernel.
-pub(super) fn values_out(
+pub(in crate::convert) fn values_out(
     values: &BTreeMap<Metric, u64>,
     user_only: &BTreeSet<Metric>,
 ) -> Vec<v1::MetricValue> {
@@ -60,7 +60,7 @@ pub(super) fn values_out(
 }
 
 /// Each metric once; so there are no more than there are metrics.
-pub(super) fn values_in(
+pub(in crate::convert) fn values_in(
     wire: &[v1::MetricValue],
 ) -> Result<(BTreeMap<Metric, u64>, BTreeSet<Metric>), Malformed> {
     let (mut values, mut user_only) = (BTreeMap::new(), BTreeSet::new());
