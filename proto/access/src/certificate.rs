@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use rustls::pki_types::CertificateDer;
 use thiserror::Error;
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
@@ -34,7 +35,7 @@ impl Serial {
 
 impl fmt::Display for Serial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
@@ -48,11 +49,8 @@ impl FromStr for Serial {
     type Err = CertificateError;
 
     fn from_str(text: &str) -> Result<Self, CertificateError> {
-        let digit = |place: usize| text.get(2 * place..2 * place + 2);
-        let byte = |place| digit(place).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..Self::BYTES).map(byte).collect();
-        let serial = bytes.filter(|_| text.len() == 2 * Self::BYTES);
-        serial.and_then(|bytes| Self::from_bytes(&bytes)).ok_or(CertificateError::Serial)
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).map_err(|_| CertificateError::Serial)?;
+        Self::from_bytes(&bytes).ok_or(CertificateError::Serial)
     }
 }
 
@@ -90,17 +88,18 @@ impl Certificate {
     pub fn read(der: &CertificateDer<'_>) -> Result<Self, CertificateError> {
         let (_, parsed) = X509Certificate::from_der(der).map_err(|_| CertificateError::Malformed)?;
         let names = parsed.subject_alternative_name().map_err(|_| CertificateError::Malformed)?;
-        let uris: Vec<&str> = names.map_or(Vec::new(), |names| {
-            let uri = |name: &_| if let GeneralName::URI(uri) = *name { Some(uri) } else { None };
-            names.value.general_names.iter().filter_map(uri).collect()
-        });
+        let mut uris = Vec::new();
+        for name in names.iter().flat_map(|names| &names.value.general_names) {
+            if let GeneralName::URI(uri) = name {
+                uris.push(*uri);
+            }
+        }
         let [uri] = uris[..] else { return Err(CertificateError::Identities(uris.len())) };
-        let seconds = |at: i64| u64::try_from(at).unwrap_or(0);
         Ok(Self {
             identity: Identity::from_uri(uri)?,
             serial: Serial::from_bytes(parsed.raw_serial()).ok_or(CertificateError::Serial)?,
-            not_after: seconds(parsed.validity().not_after.timestamp()),
-            not_before: seconds(parsed.validity().not_before.timestamp()),
+            not_after: u64::try_from(parsed.validity().not_after.timestamp()).unwrap_or(0),
+            not_before: u64::try_from(parsed.validity().not_before.timestamp()).unwrap_or(0),
             public_key: parsed.public_key().raw.to_vec(),
         })
     }

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
+
 const BYTES: usize = 32;
 
 /// A secret of 256 random bits, as text. It is nowhere but where it was asked for.
@@ -17,7 +19,7 @@ impl Secret {
     /// A new one.
     pub fn random() -> Self {
         let bytes: [u8; BYTES] = crate::random();
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(HEXLOWER.encode(&bytes))
     }
 
     /// The text that is told.

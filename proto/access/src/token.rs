@@ -3,6 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use thiserror::Error;
 
 const SECRET_BYTES: usize = 16;
@@ -21,13 +22,13 @@ impl AuthorityFingerprint {
 
 impl fmt::Display for AuthorityFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
 impl fmt::Debug for AuthorityFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
@@ -56,7 +57,7 @@ impl TokenId {
 impl fmt::Display for TokenId {
     /// Its first digits, by which people tell tokens apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0[..6], f)
+        f.write_str(&HEXLOWER.encode(&self.0[..6]))
     }
 }
 
@@ -103,10 +104,7 @@ impl Token {
 
     /// The text that is handed over. It is a secret: it is nowhere but where it was asked for.
     pub fn text(&self) -> String {
-        let mut text = PREFIX.to_owned();
-        // Writing to a text does not fail.
-        self.secret.iter().for_each(|byte| text += &format!("{byte:02x}"));
-        format!("{text}.{}", self.authority)
+        format!("{PREFIX}{}.{}", HEXLOWER.encode(&self.secret), self.authority)
     }
 }
 
@@ -126,16 +124,8 @@ impl FromStr for Token {
     }
 }
 
-fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-}
-
 fn bytes<const N: usize>(text: &str) -> Result<[u8; N], TokenError> {
-    if text.len() != 2 * N || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(TokenError);
-    }
-    let byte = |place: usize| u8::from_str_radix(&text[2 * place..2 * place + 2], 16).map_err(|_| TokenError);
-    let bytes: Vec<u8> = (0..N).map(byte).collect::<Result<_, _>>()?;
+    let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).map_err(|_| TokenError)?;
     bytes.try_into().map_err(|_| TokenError)
 }
 

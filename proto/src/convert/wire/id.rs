@@ -1,5 +1,6 @@
 //! Ids: UUIDs as text in the API, as 16 bytes in what is stored and what agents say.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use speedup_core::value::id::ExperimentId;
 use uuid::Uuid;
 
@@ -25,24 +26,21 @@ pub fn experiment_named(text: &str, field: &str) -> Result<ExperimentId, Malform
 
 /// The UUID of a field of text.
 pub fn uuid(text: &str, field: &str) -> Result<Uuid, Malformed> {
-    let parsed = (text.len() == UUID_TEXT_BYTES).then(|| Uuid::try_parse(text).ok()).flatten();
-    parsed.ok_or_else(|| Malformed::new(field, Why::no_uuid(text)))
+    match Uuid::try_parse(text) {
+        Ok(id) if text.len() == UUID_TEXT_BYTES => Ok(id),
+        Ok(_) | Err(_) => Err(Malformed::new(field, Why::no_uuid(text))),
+    }
 }
 
 /// Bytes as lower-case hexadecimal digits.
 pub fn hex_text(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(bytes)
 }
 
 /// The bytes of a field of hexadecimal digits, at most so many.
 pub fn hex_bytes(text: &str, most: usize, field: &str) -> Result<Vec<u8>, Malformed> {
     no_longer(text.len(), 2 * most, field)?;
-    let wrong = || Malformed::new(field, Why::Hex);
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(wrong());
-    }
-    let byte = |place: usize| u8::from_str_radix(&text[place..place + 2], 16).map_err(|_| wrong());
-    (0..text.len()).step_by(2).map(byte).collect()
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).map_err(|_| Malformed::new(field, Why::Hex))
 }
 
 #[cfg(test)]
