@@ -24,14 +24,13 @@ impl<R: Read> Iterator for Pieces<R> {
     type Item = io::Result<v1::PutRequest>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let put = |part| Some(Ok(v1::PutRequest { part: Some(part) }));
         if let Some(blob) = self.first.take() {
-            return put(Part::Blob(blob.into()));
+            return Some(Ok(v1::PutRequest { part: Some(Part::Blob(blob.into())) }));
         }
         let mut piece = Vec::with_capacity(MAX_PIECE_BYTES);
         match self.rest.by_ref().take(MAX_PIECE_BYTES as u64).read_to_end(&mut piece) {
             Ok(0) => None,
-            Ok(_) => put(Part::Piece(piece)),
+            Ok(_) => Some(Ok(v1::PutRequest { part: Some(Part::Piece(piece)) })),
             Err(error) => Some(Err(error)),
         }
     }

@@ -88,11 +88,10 @@ impl Others {
 /// Takes a directory for this user alone. It is made, durably, if it is not there; one of this user that others may read
 /// is closed, and so is all below it that is named in `below`, files too. Says what was open to others before.
 pub fn claim(path: &Path, others: Others, below: &[&str]) -> Result<Option<Closed>, NotPrivate> {
-    let failed = |doing| JournalFailure::of(doing, path);
-    make_directory(path, DIRECTORY_MODE | others.allowed()).map_err(failed("make"))?;
-    let seen = fs::metadata(path).map_err(failed("look at"))?;
+    make_directory(path, DIRECTORY_MODE | others.allowed()).map_err(JournalFailure::of("make", path))?;
+    let seen = fs::metadata(path).map_err(JournalFailure::of("look at", path))?;
     if !seen.is_dir() {
-        return Err(failed("use")(ErrorKind::NotADirectory.into()).into());
+        return Err(JournalFailure::of("use", path)(ErrorKind::NotADirectory.into()).into());
     }
     let mode = seen.mode() & MODE_BITS;
     require_own(path, &seen)?;
@@ -110,7 +109,8 @@ pub fn claim(path: &Path, others: Others, below: &[&str]) -> Result<Option<Close
     }
     let wanted = mode & !OTHERS | others.allowed();
     if wanted != mode {
-        fs::set_permissions(path, Permissions::from_mode(wanted)).map_err(failed("set the mode of"))?;
+        fs::set_permissions(path, Permissions::from_mode(wanted))
+            .map_err(JournalFailure::of("set the mode of", path))?;
     }
     let was_open = mode & !wanted != 0;
     Ok(was_open.then(|| Closed { path: path.to_owned(), mode }))
@@ -169,7 +169,8 @@ fn make_directory(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 fn require_own(path: &Path, seen: &Metadata) -> Result<(), NotPrivate> {
-    let (owner, user) = (seen.uid(), rustix::process::geteuid().as_raw());
+    let owner = seen.uid();
+    let user = rustix::process::geteuid().as_raw();
     if owner == user {
         return Ok(());
     }

@@ -122,19 +122,19 @@ impl Reader {
     /// The names of its segment files, and how much of each is to be copied so that the copies are this journal: all of
     /// those that are closed, and of the last one no more than was intact when this reader was opened.
     pub fn files(&self) -> Result<Vec<(String, u64)>, ReplayError> {
-        let length = |first: &Position| {
+        let mut files = Vec::with_capacity(self.segments.len());
+        for first in &self.segments {
             let name = segment::file_name(*first);
             let bytes = if self.segments.last() == Some(first) {
                 self.last_bytes
             } else {
                 let path = self.directory.path().join(&name);
-                let file = self.directory.open_to_read(&name);
-                let length = file.and_then(|file| file.length());
+                let length = self.directory.open_to_read(&name).and_then(|file| file.length());
                 length.map_err(JournalFailure::of("get the length of", path)).map_err(SegmentError::Failed)?
             };
-            Ok((name, bytes))
-        };
-        self.segments.iter().map(length).collect()
+            files.push((name, bytes));
+        }
+        Ok(files)
     }
 
     /// The records from `from` up to the durable end.
@@ -203,11 +203,12 @@ impl Iterator for Replay {
     type Item = Result<OwnedRecord, ReplayError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let owned = |record: JournalRecord<'_>| OwnedRecord {
-            position: record.position,
-            version: record.version,
-            payload: record.payload.to_vec(),
-        };
-        self.next_record().map(|record| record.map(owned)).transpose()
+        match self.next_record() {
+            Ok(Some(JournalRecord { position, version, payload })) => {
+                Some(Ok(OwnedRecord { position, version, payload: payload.to_vec() }))
+            }
+            Ok(None) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 }

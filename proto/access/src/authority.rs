@@ -356,11 +356,15 @@ impl ServerNames {
 
     /// They, as in a certificate.
     pub(crate) fn alternatives(&self) -> Vec<SanType> {
-        let alternative = |name: &String| match name.parse::<IpAddr>() {
-            Ok(address) => Some(SanType::IpAddress(address)),
-            Err(_) => Ia5String::try_from(name.as_str()).ok().map(SanType::DnsName),
-        };
-        self.0.iter().filter_map(alternative).collect()
+        let mut alternatives = Vec::new();
+        for name in &self.0 {
+            if let Ok(address) = name.parse::<IpAddr>() {
+                alternatives.push(SanType::IpAddress(address));
+            } else if let Ok(name) = Ia5String::try_from(name.as_str()) {
+                alternatives.push(SanType::DnsName(name));
+            }
+        }
+        alternatives
     }
 }
 

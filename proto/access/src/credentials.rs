@@ -35,8 +35,12 @@ impl Credentials {
         let read = Certificate::read(&certificate_of(certificate, "certificate")?)?;
         PrivateKeyDer::from_pem_slice(key.as_bytes())
             .map_err(|source| CredentialsError::Pem { part: "key", source })?;
-        let (authority, certificate, key) = (authority.to_owned(), certificate.to_owned(), key.to_owned());
-        Ok(Self { authority, certificate, key, read })
+        Ok(Self {
+            authority: authority.to_owned(),
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            read,
+        })
     }
 
     /// Whose they are, and for how long.

@@ -87,7 +87,8 @@ impl Lobby {
     /// Seats one who has just come, at the cost of another if need be; `None` if all seats that it could have are those of
     /// others who have not stayed for long.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<(Seat, AskedOut)> {
-        let (address, now) = (network(address), Instant::now());
+        let address = network(address);
+        let now = Instant::now();
         let mut taken = self.taken();
         let of_address = taken.of_address.get(&address).copied().unwrap_or_default();
         let crowded = if of_address >= self.seats.most_of_address {
@@ -116,23 +117,34 @@ impl Lobby {
 
     fn has_room(&self) -> bool {
         let taken = self.taken();
-        let leaver = || taken.largest().and_then(|address| self.leaver(&taken, Instant::now(), address));
-        taken.by_number.len() < self.seats.most || leaver().is_some()
+        if taken.by_number.len() < self.seats.most {
+            return true;
+        }
+        let leaver = taken.largest().and_then(|address| self.leaver(&taken, Instant::now(), address));
+        leaver.is_some()
     }
 
     /// Who of an address has to leave for another.
     fn leaver(&self, taken: &Taken, now: Instant, address: IpAddr) -> Option<u64> {
-        let has_stayed = |guest: &Guest, time| now.saturating_duration_since(guest.since) >= time;
-        let mut of_address = taken.by_number.iter().filter(|(_, guest)| guest.address == address);
-        let silent = of_address.clone().find(|(_, guest)| !guest.has_spoken);
-        let silent = silent.filter(|(_, guest)| has_stayed(guest, self.seats.glance));
-        let slow =
-            || of_address.find(|(_, guest)| guest.has_spoken && has_stayed(guest, self.seats.patience));
-        silent.or_else(slow).map(|(number, _)| *number)
+        let mut guests = taken.by_number.iter().filter(|(_, guest)| guest.address == address);
+        let silent = guests.clone().find(|(_, guest)| !guest.has_spoken);
+        if let Some((number, guest)) = silent
+            && guest.has_stayed(now, self.seats.glance)
+        {
+            return Some(*number);
+        }
+        let slow = guests.find(|(_, guest)| guest.has_spoken && guest.has_stayed(now, self.seats.patience));
+        slow.map(|(number, _)| *number)
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Guest {
+    fn has_stayed(&self, now: Instant, time: Duration) -> bool {
+        now.saturating_duration_since(self.since) >= time
     }
 }
 

@@ -129,7 +129,16 @@ impl Reach {
 
 /// Whether a connection failed because one end does not take the certificate of the other.
 pub fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
-    let about_certificates = |error: &rustls::Error| match error {
+    successors(Some(error), |&error| error.source()).any(|error| {
+        // An error of a stream says what it has inside, but does not give it as its source.
+        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let inside = inside.and_then(|inside| inside.downcast_ref::<rustls::Error>());
+        error.downcast_ref::<rustls::Error>().or(inside).is_some_and(is_about_certificates)
+    })
+}
+
+fn is_about_certificates(error: &rustls::Error) -> bool {
+    match error {
         rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => true,
         rustls::Error::AlertReceived(alert) => matches!(
             alert,
@@ -142,13 +151,7 @@ pub fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
                 | AlertDescription::UnknownCA
         ),
         _ => false,
-    };
-    successors(Some(error), |&error| error.source()).any(|error| {
-        // An error of a stream says what it has inside, but does not give it as its source.
-        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let inside = inside.and_then(|inside| inside.downcast_ref::<rustls::Error>());
-        error.downcast_ref::<rustls::Error>().or(inside).is_some_and(about_certificates)
-    })
+    }
 }
 
 /// Whether an address asks for TLS.
@@ -197,7 +200,8 @@ impl Service<Uri> for Connector {
                 return Ok(TokioIo::new(Stream::Plain(stream)));
             };
             let tls = tls.read().unwrap_or_else(PoisonError::into_inner).clone();
-            let (name, tls) = (name?, TlsConnector::from(tls));
+            let tls = TlsConnector::from(tls);
+            let name = name?;
             let mut pause = PAUSES.0;
             for _ in 1..ATTEMPTS {
                 let stream = connector.http.call(uri.clone()).await?.into_inner();

@@ -51,19 +51,22 @@ pub(in crate::convert) fn values_out(
     values: &BTreeMap<Metric, u64>,
     user_only: &BTreeSet<Metric>,
 ) -> Vec<v1::MetricValue> {
-    let out = |(metric, value): (&Metric, &u64)| v1::MetricValue {
-        metric: metric.to_wire(),
-        value: *value,
-        user_only: user_only.contains(metric),
-    };
-    values.iter().map(out).collect()
+    values
+        .iter()
+        .map(|(metric, value)| v1::MetricValue {
+            metric: metric.to_wire(),
+            value: *value,
+            user_only: user_only.contains(metric),
+        })
+        .collect()
 }
 
 /// Each metric once; so there are no more than there are metrics.
 pub(in crate::convert) fn values_in(
     wire: &[v1::MetricValue],
 ) -> Result<(BTreeMap<Metric, u64>, BTreeSet<Metric>), Malformed> {
-    let (mut values, mut user_only) = (BTreeMap::new(), BTreeSet::new());
+    let mut values = BTreeMap::new();
+    let mut user_only = BTreeSet::new();
     for (index, value) in wire.iter().enumerate() {
         let metric = Metric::from_wire(value.metric, "metric").within_nth("metrics", index)?;
         if values.insert(metric, value.value).is_some() {
@@ -77,11 +80,10 @@ pub(in crate::convert) fn values_in(
 }
 
 pub(in crate::convert) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<v1::AbsentMetric> {
-    let out = |(metric, absence): (&Metric, &Absence)| v1::AbsentMetric {
-        metric: metric.to_wire(),
-        why: absence.to_wire(),
-    };
-    absent.iter().map(out).collect()
+    absent
+        .iter()
+        .map(|(metric, absence)| v1::AbsentMetric { metric: metric.to_wire(), why: absence.to_wire() })
+        .collect()
 }
 
 /// Each metric once, and none that has a value.
@@ -105,11 +107,10 @@ fn absence_in(entry: v1::AbsentMetric) -> Result<(Metric, Absence), Malformed> {
 }
 
 pub(in crate::convert) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec<v1::Series> {
-    let out = |(metric, values): (&String, &Vec<f64>)| v1::Series {
-        metric: metric.clone(),
-        values: values.clone(),
-    };
-    series.iter().map(out).collect()
+    series
+        .iter()
+        .map(|(metric, values)| v1::Series { metric: metric.clone(), values: values.clone() })
+        .collect()
 }
 
 /// Each metric once, all values finite, and no more of either than a run may have.

@@ -83,11 +83,10 @@ where
 
 /// A number of 8 bits: exit codes and signals.
 pub(crate) fn small(number: u32, field: &str) -> Result<u8, Malformed> {
-    let too_large = |_| {
+    u8::try_from(number).map_err(|_| {
         let why = Why::TooLarge { number: u64::from(number), most: u64::from(u8::MAX) };
         Malformed::new(field, why)
-    };
-    u8::try_from(number).map_err(too_large)
+    })
 }
 
 /// A signed number of 8 bits: nice values.
@@ -104,8 +103,7 @@ pub(crate) fn cpu_set(list: &str, field: &str) -> Result<CpuSet, Malformed> {
 
 /// Bytes of a certain length: hashes and UUIDs.
 pub(crate) fn exactly<const N: usize>(bytes: &[u8], field: &str) -> Result<[u8; N], Malformed> {
-    let wrong = |_| Malformed::new(field, Why::Length { bytes: bytes.len(), expected: N });
-    bytes.try_into().map_err(wrong)
+    bytes.try_into().map_err(|_| Malformed::new(field, Why::Length { bytes: bytes.len(), expected: N }))
 }
 
 /// A text in words, cut where it enters.

@@ -82,9 +82,10 @@ impl Why {
         if text.is_empty() {
             return Self::Uuid { given: "empty".to_owned() };
         }
-        let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
         let rest = if text.chars().nth(MOST).is_some() { "…" } else { "" };
-        let shown: String = text.chars().take(MOST).map(shown).collect();
+        // A control character could move the terminal's cursor.
+        let shown: String =
+            text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         Self::Uuid { given: format!("\"{shown}{rest}\" is not a UUID") }
     }
 }
