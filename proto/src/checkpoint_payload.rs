@@ -18,7 +18,7 @@ const RECORD_BYTES: usize = 4 << 20;
 /// Most characters that are shown of another release's name.
 const SHOWN: usize = 40;
 
-/// Why a checkpoint's records are not believed.
+/// Why the records of a checkpoint are refused.
 #[derive(Debug, Error)]
 pub enum CheckpointError {
     #[error("release {wrote} wrote it, this is {RELEASE}")]
@@ -41,7 +41,7 @@ pub fn encode<E>(piece: &Piece, mut append: impl FnMut(&[u8]) -> Result<(), E>) 
     line.chunks(RECORD_BYTES).try_for_each(append)
 }
 
-/// Puts records together to pieces.
+/// Puts the records of a checkpoint together to pieces.
 #[derive(Debug, Default)]
 pub struct Decoder {
     next: NextRecord,
@@ -58,7 +58,7 @@ enum NextRecord {
 }
 
 impl Decoder {
-    /// Takes the next record; gives a piece when one is complete.
+    /// Takes the next record; returns a piece when one is complete.
     pub fn decode(&mut self, version: u8, bytes: &[u8]) -> Result<Option<Piece>, CheckpointError> {
         if version != VERSION {
             return Err(CheckpointError::Version(version));
@@ -85,7 +85,7 @@ impl Decoder {
         Ok(Some(piece))
     }
 
-    /// Whether nothing is missing.
+    /// Refuses a checkpoint of which the end is missing.
     pub fn finish(self) -> Result<(), CheckpointError> {
         if self.next != NextRecord::OtherPieces || !self.line.is_empty() {
             return Err(CheckpointError::OutOfOrder);

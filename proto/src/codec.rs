@@ -1,6 +1,6 @@
-//! How the servers of `speedup.v1` read and write messages: as prost does, with two exceptions. A message that cannot be
-//! decoded is the sender's fault, where tonic's own codec answers `INTERNAL`, which says that the server has a bug. And a stream
-//! begins with small buffers, because thousands of agents keep one open; for a large message its length is reserved at once.
+//! The codec of the servers of `speedup.v1`: prost's, with two differences. A message that cannot be decoded is answered with
+//! `INVALID_ARGUMENT`, as it is the sender's fault; tonic's own codec answers `INTERNAL`, which means a bug of the server.
+//! And a stream begins with small buffers, as thousands of agents keep one open; large messages reserve their length at once.
 
 use std::marker::PhantomData;
 
@@ -9,16 +9,16 @@ use tonic::Status;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 
-/// What the buffers of a stream have at first, one for each direction: a grant or a report fits. tonic gives each 8 KiB.
+/// Initial size of a stream's two buffers, for which a grant or a report is small enough. tonic's default is 8 KiB.
 const BUFFER_BYTES: usize = 1 << 10;
-/// Bytes of messages that go out together at most; tonic's own bound.
+/// Most bytes of messages that are sent together; tonic's default.
 const TOGETHER_BYTES: usize = 32 << 10;
 
 fn buffers() -> BufferSettings {
     BufferSettings::new(BUFFER_BYTES, TOGETHER_BYTES)
 }
 
-/// The codec of servers. Clients keep tonic's: to them an answer that cannot be decoded is indeed `INTERNAL`.
+/// The codec of servers. Clients keep tonic's, as an answer that cannot be decoded is indeed `INTERNAL`.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerCodec<T, U>(PhantomData<(T, U)>);
 
@@ -47,7 +47,7 @@ where
     }
 }
 
-/// Encodes what is answered.
+/// Encodes answers.
 #[derive(Clone, Debug)]
 pub struct AnswerEncoder<T>(ProstEncoder<T>);
 
@@ -65,7 +65,7 @@ impl<T: Message> Encoder for AnswerEncoder<T> {
     }
 }
 
-/// Decodes what is asked.
+/// Decodes requests.
 #[derive(Clone, Debug)]
 pub struct RequestDecoder<U>(ProstDecoder<U>);
 

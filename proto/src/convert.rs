@@ -1,12 +1,12 @@
-//! Conversions between the generated types and the heart's. Out is `From`, in is `TryFrom` with [`Malformed`], which
-//! names the field; nothing here panics, whatever came in.
+//! Conversions between the generated types and those of `core`. Writing is `From`, reading is `TryFrom` with [`Malformed`],
+//! which names the field; nothing panics, whatever was received.
 //!
-//! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
-//! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
+//! Reading checks the shape: required fields are there, numbers fit, lists and texts keep the limits of `core`. Whether a
+//! message makes sense (an experiment without versions, a lease that was never granted) is checked elsewhere.
 //!
-//! In reading order: `wire` has the tools; then one file a noun: `experiment` with its parts and its plan, `host`, `lease`,
-//! `record`; `message` between agent and coordinator, and in the outbox; `request`, `status`, `explanation`, `export`
-//! between user and coordinator; `event` for the disk; `direct` is for what is read and written most often, without messages.
+//! In reading order: `wire` has the tools; then one file for each noun: `experiment` with its parts and its plan, `host`,
+//! `lease`, `record`; `message` between agent and coordinator, and in the outbox; `request`, `status`, `explanation`, `export`
+//! between user and coordinator; `event` for the journal; `direct` for what is read and written most often.
 
 mod direct;
 mod event;

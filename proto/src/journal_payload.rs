@@ -9,7 +9,7 @@ use crate::payload::{PayloadError, append, read};
 /// The version of what is written.
 pub const VERSION: u8 = 1;
 
-/// Appends an event; nothing when it is one that the journal does not keep.
+/// Appends an event; refuses one that the journal does not store.
 pub fn encode(event: &Event, into: &mut Vec<u8>) -> Result<(), NotKept> {
     if !append_event(event, into) {
         append(&journal::Event::try_from(event)?, into);

@@ -1,11 +1,11 @@
-//! The protocol `speedup.v1`, the journal's payloads, and the conversions between them and the types of the heart.
+//! The protocol `speedup.v1`, the journal's payloads, and the conversions between them and the types of `core`.
 //!
-//! Only this crate defines generated types. Out is `From`, in is `TryFrom`, and no conversion panics, whatever came over
-//! the wire.
+//! Only this crate defines generated types. Conversions to them are `From`, from them `TryFrom`, and none panics, whatever was
+//! received.
 //!
-//! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
+//! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file for each noun;
 //! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
-//! refused; [`limits`] the bounds of messages, [`codec`] how servers read them, [`pieces`] how a content is put, and
+//! refused; [`limits`] the bounds of messages, [`codec`] how servers read them, [`pieces`] the upload of a file, and
 //! [`encoded`] the messages of the API that are not generated.
 
 #![warn(clippy::wildcard_enum_match_arm)]
@@ -36,7 +36,7 @@ pub mod v1 {
     pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/speedup_descriptors.bin"));
 }
 
-/// What journal and outbox hold: package `speedup.journal.v1`.
+/// What journal and outbox store: package `speedup.journal.v1`.
 #[allow(
     missing_docs,
     clippy::all,

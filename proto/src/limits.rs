@@ -1,5 +1,4 @@
-//! Bounds of messages. Whatever is larger is refused before it is decoded.
-//! Texts without a limit of the heart's own have it here.
+//! Limits of messages, which are checked before decoding, and of texts for which `core` has no limit.
 
 /// Most exclusions of hosts in an export: every host of a large pool several times. Later ones are left out.
 pub const MAX_EXCLUSIONS: usize = 10_000;
@@ -21,15 +20,14 @@ pub const MAX_PIECE_BYTES: usize = 256 << 10;
 pub const MAX_PIECE_MESSAGE_BYTES: usize = MAX_PIECE_BYTES + (4 << 10);
 /// Most bytes of an answer to a user: a status list, a piece of an export, a report.
 pub const MAX_ANSWER_BYTES: usize = 64 << 20;
-/// Most bytes of who asks for something; longer ones are cut where they enter. A user's name, a host's and a few words.
+/// Most bytes of the name of a requester; longer ones are cut when they are received. A user's name, a host's and a few words.
 pub const MAX_BY_BYTES: usize = 512;
 
-/// Largest message about access: a list of certificates has pages of its own kind, at most 10,000 entries of 300 bytes; what
-/// comes in is far smaller.
+/// Most bytes of a message about access: a page of certificates has at most 10,000 entries of 300 bytes.
 pub const MAX_ACCESS_BYTES: usize = 4 << 20;
 
-/// Largest message that one may send who has no certificate yet: a token and a signing request.
+/// Most bytes of a message from someone without a certificate: a token and a signing request.
 pub const MAX_ACCESS_REQUEST_BYTES: usize = 16 << 10;
 
-/// Most events of one answer: each has a few hundred bytes, and a person reads a page of them.
+/// Most events of an answer: each has a few hundred bytes, and people read them page by page.
 pub const MAX_EVENTS: usize = 1_000;

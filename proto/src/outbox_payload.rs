@@ -14,7 +14,7 @@ pub fn encode(entry: &OutboxEntry, into: &mut Vec<u8>) {
     append(&journal::OutboxEntry::from(entry), into);
 }
 
-/// Appends the entry of a report that somebody else holds.
+/// Appends the entry of a borrowed report.
 pub fn encode_report(report: &AttemptReport, into: &mut Vec<u8>) {
     let entry = Some(journal::outbox_entry::Entry::Report(report.into()));
     append(&journal::OutboxEntry { entry }, into);

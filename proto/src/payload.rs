@@ -1,15 +1,14 @@
-//! Payloads: the bytes of what is stored, of a version. An unknown version is refused, never guessed at and never
-//! written over.
+//! Payloads: stored bytes, each with a version. An unknown version is refused, never guessed at and never overwritten.
 //!
-//! Bytes of the same version that mean something else would be read wrongly in silence, so `tests/golden` holds one
-//! file a version. A field that changes the meaning of others, or must not be missed, needs a new version.
+//! Bytes whose meaning changed within a version would be misread silently, so `tests/golden` holds one file for each version.
+//! A field that changes the meaning of others, or must not be missed, needs a new version.
 
 use prost::Message;
 use thiserror::Error;
 
 use crate::convert::Malformed;
 
-/// Why stored bytes are not read.
+/// Why stored bytes cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PayloadError {
     #[error("version {version} of {what} is newer than version {known}, which this release knows")]
@@ -31,7 +30,7 @@ pub(crate) fn append(message: &impl Message, into: &mut Vec<u8>) {
     message.encode(into).expect("a Vec has room for any message");
 }
 
-/// Reads bytes of a version as what should lie there.
+/// Decodes a payload of a version.
 pub(crate) fn read<W, C>(what: &'static str, known: u8, version: u8, bytes: &[u8]) -> Result<C, PayloadError>
 where
     W: Message + Default,

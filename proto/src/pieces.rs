@@ -1,12 +1,12 @@
-//! A content as the messages that put it: what it is, then its bytes in pieces.
+//! The upload of a file: a message that announces its hash and size, then its bytes in pieces.
 
 use std::io::{self, Read, Take};
 
 use crate::{convert::Blob, limits::MAX_PIECE_BYTES, v1};
 use v1::put_request::Part;
 
-/// The messages that put a content, read as they are taken. What is shorter than announced ends early; of what is longer one
-/// byte too many is sent. Either is refused where it arrives.
+/// The messages of an upload, read from the source as they are taken. A source shorter than announced ends early; of a longer
+/// one, a single byte too many is sent. The receiver refuses either.
 #[derive(Debug)]
 pub struct Pieces<R> {
     first: Option<Blob>,
@@ -14,7 +14,7 @@ pub struct Pieces<R> {
 }
 
 impl<R: Read> Pieces<R> {
-    /// The messages that put a content whose bytes are read from here.
+    /// Creates the upload of `blob`, whose bytes are read from `bytes`.
     pub fn of(blob: Blob, bytes: R) -> Self {
         Self { first: Some(blob), rest: bytes.take(blob.bytes.saturating_add(1)) }
     }

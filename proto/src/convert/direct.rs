@@ -1,12 +1,11 @@
-//! Attempts and events of runs, between their bytes and the heart without messages.
+//! Encodes and decodes attempts and events of runs without intermediate messages.
 //!
-//! Of each run the coordinator writes three events and an attempt; a start reads the events again, and a report each attempt.
-//! Most of that went into messages, with every text and hash a piece of memory of its own, only to be taken apart.
+//! The coordinator writes three events and an attempt for each run; a start reads the events again, a report the attempts.
+//! Generated messages took most of that time, as they allocate every text and hash.
 //!
-//! The messages and their conversions stay the definition. Whatever is unusual in bytes (a field that this release does not know
-//! or has seen before, a number that does not fit, a text that is no id) is not judged here: [`Unusual`] sends them the messages'
-//! way, which says what is wrong. Tests show that all that is read here is what the messages give, and that all that is written
-//! has the bytes of the messages.
+//! The messages and their conversions stay the definition. Anything unusual in the bytes (an unknown or repeated field, a number
+//! that does not fit, an invalid id) is not judged here: [`Unusual`] has the bytes decoded as messages, which say what is wrong.
+//! Tests compare both ways of reading, and the bytes of both ways of writing.
 //!
 //! In reading order: `fields` (the wire format), `lease`, `record`, `conditions`.
 
@@ -27,13 +26,13 @@ use self::fields::{Fields, Unusual, Writer, once};
 use super::wire::{Wire, malformed::Malformed};
 use crate::v1::{self, ended_attempt::Lost};
 
-/// What an attempt usually takes.
+/// Usual size of an encoded attempt.
 const USUAL_BYTES: usize = 512;
 
 /// Reads an encoded `speedup.v1.EndedAttempt`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// [`Malformed`] for bytes that are not such a message.
 pub(super) fn read_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
     usual_attempt(bytes).or_else(|Unusual| {
         let wire = v1::EndedAttempt::decode(bytes).map_err(|error| Malformed::new("message", error))?;
@@ -62,7 +61,7 @@ pub fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAttempt) 
 /// Reads an encoded `speedup.v1.Record`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// [`Malformed`] for bytes that are not such a message.
 pub(super) fn read_record(bytes: &[u8]) -> Result<Record, Malformed> {
     record::record(bytes).or_else(|Unusual| {
         let wire = v1::Record::decode(bytes).map_err(|error| Malformed::new("message", error))?;
@@ -77,12 +76,12 @@ pub(super) fn encoded_record(record: &Record) -> Vec<u8> {
     bytes
 }
 
-/// Reads an encoded `speedup.journal.v1.Event` of a run that is executed; `None` sends its bytes the messages' way.
+/// Reads an encoded `speedup.journal.v1.Event` of an executed run; returns `None` if it has to be decoded as a message.
 pub(crate) fn read_event(bytes: &[u8]) -> Option<Event> {
     usual_event(bytes).ok()
 }
 
-/// Appends an event of a run that is executed, as a `speedup.journal.v1.Event`; other events are left to their messages.
+/// Appends an event of an executed run as a `speedup.journal.v1.Event`; returns whether it is one.
 pub(crate) fn append_event(event: &Event, into: &mut Vec<u8>) -> bool {
     let at = event.at.0;
     let mut to = Writer::new(into);

@@ -1,7 +1,6 @@
-//! Events, as the journal keeps them.
+//! Events, as the journal stores them.
 //!
-//! Who asked and why an experiment was paused are taken whole: they were cut when they came in, and a replay has to
-//! give the same machine.
+//! Texts are read whole: they were cut when they were received, and a replay has to give the same machine.
 
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ use super::wire::{Wire, enumeration, oneof, structure};
 use crate::{journal::v1 as journal, v1};
 use journal::event::Change as Kept;
 
-/// The event is none that the journal keeps.
+/// An event that the journal does not store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the journal does not keep this event: the host asks again when it connects again")]
 pub struct NotKept;
@@ -129,7 +128,7 @@ fn extended_in(wire: journal::Extended) -> Result<Change, Malformed> {
     Ok(Change::Extended { experiment, from: wire.from, appended: Extension { order, shape }, by: wire.by })
 }
 
-/// All hosts stand in the leases: the first need not name them.
+/// Encodes the leases of a gang. Together they name all its hosts, so that the first need not list them.
 fn wire_gang(leases: &[Lease]) -> Vec<v1::Lease> {
     let mut leases: Vec<v1::Lease> = leases.iter().map(Into::into).collect();
     for seat in leases.iter_mut().filter_map(|lease| lease.seat.as_mut()) {
@@ -145,7 +144,7 @@ fn gang(wire: Vec<v1::Lease>, field: &str) -> Result<Vec<Lease>, Malformed> {
     Ok(leases)
 }
 
-/// A record whose lease was given to another host since.
+/// A record whose run has been leased again meanwhile.
 struct LateReport {
     superseded: Superseded,
     record: Arc<Record>,

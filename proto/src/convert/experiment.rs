@@ -1,4 +1,4 @@
-//! An experiment and its parts. In, it is a shape only: its own door, `Experiment::check`, asks whether it makes sense.
+//! An experiment and its parts. Only the shape of what comes in is checked; `Experiment::check` validates its content.
 
 pub(super) mod build;
 mod environment;

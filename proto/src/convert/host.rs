@@ -1,4 +1,4 @@
-//! Hosts: what one says of itself, what a user is told of it, and the pool by its classes.
+//! Hosts: the facts that one reports, its status as users see it, and the pool by classes.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ wire! {
     });
 }
 
-/// Facts as they stand on the wire: the values, why others are unreadable, and which are absent.
+/// The facts of a fingerprint on the wire: values, reasons of unreadable ones, names of absent ones.
 type WireFingerprint = (BTreeMap<String, String>, BTreeMap<String, String>, Vec<String>);
 
 fn wire_fingerprint(fingerprint: &Fingerprint) -> WireFingerprint {
@@ -129,7 +129,7 @@ impl From<WireStanding> for Standing {
     }
 }
 
-/// Out only: what the machine keeps of a host beside it is nobody else's.
+/// One way only: the rest of a host's state belongs to the machine.
 impl From<&Host> for v1::HostStatus {
     fn from(host: &Host) -> Self {
         let (connected, away_since) = match host.presence {
@@ -154,7 +154,7 @@ impl From<&Host> for v1::HostStatus {
     }
 }
 
-/// As part of the status of its host.
+/// As a part of the status of its host, which names the host and its agent.
 impl From<&Lease> for v1::HeldLease {
     fn from(lease: &Lease) -> Self {
         Self {
@@ -171,7 +171,7 @@ impl From<&Lease> for v1::HeldLease {
     }
 }
 
-/// The lease that a host has, by its status.
+/// Reads the lease that a host holds from its status.
 pub fn held_lease(wire: &v1::HostStatus) -> Result<Option<Lease>, Malformed> {
     let Some(lease) = &wire.lease else { return Ok(None) };
     let host = wire.facts.as_ref().map(|facts| facts.host.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A lease, and the evidence it was given on.
+//! A lease, and the evidence of freshness on which it was granted.
 
 use speedup_core::experiment::build::UsedBuild;
 use speedup_core::experiment::gang::MAX_GANG;
@@ -50,7 +50,7 @@ wire! {
         };
 }
 
-/// The run that made the build of a run, and what it made.
+/// The run that made the build which a run uses, and its products.
 type WireBuild = (Option<u32>, Vec<v1::Product>);
 
 fn wire_build(build: &Option<Box<UsedBuild>>) -> WireBuild {

@@ -1,5 +1,5 @@
-//! What agent and coordinator say to each other. A record and a work order are encoded before the message that
-//! they are part of. And what an agent's outbox holds of it.
+//! The messages between agent and coordinator, and the entries of an agent's outbox. Records and work orders are encoded
+//! before the message that holds them.
 
 use std::collections::BTreeMap;
 
@@ -108,14 +108,14 @@ structure!(
 );
 structure!(WorkSeat, v1::WorkSeat, [number, size, hostfile, hosts => PlainList(MAX_GANG as usize)]);
 
-/// One entry of an agent's outbox.
+/// An entry of an agent's outbox.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutboxEntry {
-    /// Kept until the coordinator has it.
+    /// A report, which stays until the coordinator has acknowledged it.
     Report(Box<AttemptReport>),
-    /// The coordinator has the report of this lease.
+    /// The coordinator has acknowledged the report of this lease.
     Acknowledged(LeaseEpoch),
-    /// The agent's latest start: the last of these counts.
+    /// A start of the agent; the last entry of this kind is the current one.
     Epoch(AgentEpoch),
 }
 

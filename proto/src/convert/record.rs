@@ -1,6 +1,5 @@
-//! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way; the loss of an
-//! attempt; a row of the index and of the export;
-//! and the conditions of a run.
+//! The record of an attempt with its outcome, output and conditions; the loss of an attempt; and an ended attempt, as the store
+//! and the export hold it.
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::{Conditions, MAX_NOTES, Unmet};
@@ -159,7 +158,7 @@ oneof!(Failure, WireFailure, [
     Warmup { number, failure => REASON } = Warmup(Warmup { number, failure }),
 ], by hand [Signal { signal, core_dumped } = Signal(signal_out, signal_in)]);
 
-/// Whether there was a core dump stands beside the oneof.
+/// The flag for a core dump is a field beside the oneof.
 fn signal_out(signal: &u8, _core_dumped: &bool) -> u32 {
     (*signal).into()
 }
@@ -170,13 +169,14 @@ fn signal_in(wire: u32) -> Result<Failure, Malformed> {
 
 structure!(Output, v1::StreamOutput, [kept => NoLonger(MAX_OUTPUT_KEPT as usize), blake3, bytes]);
 
-/// What the reason begins with where an owner's limits stood in the way and the message, which is of a release that had no
-/// field for it, does not say so. Journals of such releases are replayed by it, for ever.
+/// How a reason begins if the owner's limits stood in the way. Releases that had no field for the obstacle are told apart by it:
+/// their journals have to be replayed forever.
 const OWNERS_WORDS: &str = "the owner of this host does not allow it: ";
 
 enumeration!(Obstacle, v1::Obstacle, [Host, Owner, Plan]);
 
-/// The host is written only where the words would tell otherwise: else the bytes are those of releases without the field.
+/// Encodes why an attempt was not executed. The obstacle `Host` is written only if the reason alone would imply another one, so
+/// that the bytes stay those of releases without the field.
 pub(super) fn not_executed(reason: &str, obstacle: &Obstacle) -> v1::NotExecuted {
     let told = if by_words(reason) == *obstacle && *obstacle == Obstacle::Host {
         v1::Obstacle::Unspecified
@@ -186,7 +186,7 @@ pub(super) fn not_executed(reason: &str, obstacle: &Obstacle) -> v1::NotExecuted
     v1::NotExecuted { reason: reason.to_owned(), obstacle: told.into() }
 }
 
-/// The reason and who stood in the way.
+/// Reads the reason and the obstacle.
 pub(super) fn reason_and_obstacle(wire: v1::NotExecuted) -> Result<(String, Obstacle), Malformed> {
     let v1::NotExecuted { reason: text, obstacle } = wire;
     let obstacle = if obstacle == v1::Obstacle::Unspecified as i32 {

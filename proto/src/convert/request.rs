@@ -1,4 +1,4 @@
-//! What users ask for. Who asks is cut to what a log line bears.
+//! Requests of users. The name of a requester is cut to a length that fits a log line.
 
 use speedup_core::experiment::Experiment;
 use speedup_core::machine::{Command, Decision, Request};
@@ -16,24 +16,24 @@ use v1::check_request::Plan as CheckedPlan;
 use v1::decide_request::{Decision as WireDecision, Enough};
 use v1::submit_request::Plan as SubmittedPlan;
 
-/// A plan as it is handed in.
+/// A plan as it is submitted or checked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Proposal {
-    /// With every default filled in, not yet checked.
+    /// An experiment with all defaults filled in, not yet checked.
     Experiment(Box<Experiment>),
     /// The text of a plan file.
     Toml(String),
     Json(String),
 }
 
-/// A plan that is submitted.
+/// The submission of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     pub plan: Proposal,
-    /// Take it even when the pool is too small for it now.
+    /// Accept the plan even if the pool is too small for it now.
     pub wait_for_hosts: bool,
     pub by: String,
-    /// Which request it is, where it may be repeated.
+    /// The id of the request, if it may be repeated.
     pub request: Option<Uuid>,
 }
 
@@ -79,7 +79,7 @@ impl TryFrom<v1::GetRequest> for ExperimentId {
 
 structure!(Request, v1::ChangeRequest, [experiment, by => Cut(MAX_BY_BYTES)]);
 
-/// The command that says whether the runs of an experiment are enough.
+/// The command that decides whether the runs of an experiment are enough.
 impl TryFrom<v1::DecideRequest> for Command {
     type Error = Malformed;
 
@@ -94,7 +94,7 @@ impl TryFrom<v1::DecideRequest> for Command {
     }
 }
 
-/// What a rule says, on its way to the coordinator.
+/// The decision of a stopping rule, as it is sent to the coordinator.
 impl From<Decision> for WireDecision {
     fn from(decision: Decision) -> Self {
         match decision {

@@ -1,4 +1,4 @@
-//! The status of an experiment, active or finished: what users are told and the store keeps.
+//! The status of an active or finished experiment, as users see it and as the store holds it.
 
 use speedup_core::experiment::{MAX_RUNS, MAX_TAGS};
 use speedup_core::machine::{StatusPhase, event::Tally};
@@ -23,11 +23,11 @@ pub struct ExperimentStatus {
     pub phase: StatusPhase,
     pub tally: Tally,
     pub cells: u32,
-    /// Hosts connected when it was asked for, in all.
+    /// All hosts that were connected when the status was requested.
     pub hosts_here: u32,
-    /// The latest words of its rule, or why it was cancelled; empty before.
+    /// The latest words of its stopping rule, or why it was cancelled; empty before.
     pub words: String,
-    /// Whether it looks for the version with a step: versions that cannot be built or run are then part of its answer.
+    /// Whether it is a bisection: versions that cannot be built or run are then part of its result.
     pub bisects: bool,
 }
 
@@ -109,7 +109,7 @@ fn phase(wire: WirePhase, finished: Option<Timestamp>, field: &str) -> Result<St
     })
 }
 
-/// The same phases in the two messages.
+/// Converts between the phases of the two messages, which are the same.
 macro_rules! same_phases {
     ($from:ident, $into:ident) => {
         impl From<$from> for $into {
@@ -155,7 +155,7 @@ impl TryFrom<v1::Tally> for Tally {
 }
 
 impl v1::EventKind {
-    /// What was done: the same words on the command line, in JSON and on the page, in all releases.
+    /// The event in words: the same on the command line, in JSON and on the web page, in all releases.
     pub fn words(self) -> &'static str {
         match self {
             Self::Unspecified => "unknown to this release",

@@ -1,4 +1,4 @@
-//! How values stand in the fields of messages, and the macros that join core's types with messages.
+//! The encoding of values in fields of messages, and the macros that join core's types with messages.
 //!
 //! [`Wire`] converts a value by its type, so that a field of a struct needs only its name. Where the
 //! type is not enough, because a text is cut or a list has a limit, a [`Converter`] follows `=>`:
@@ -31,20 +31,20 @@ use self::malformed::{Malformed, Within};
 use self::moment::{moment, required_moment, timestamp};
 use crate::encoded::ExportAttempts;
 
-/// A value that a field of a message holds as a `W`.
+/// A value that a field of a message stores as a `W`.
 pub(crate) trait Wire<W>: Sized {
     fn to_wire(&self) -> W;
-    /// `field` is the field's name, for the error.
+    /// `field` is the name of the field in an error.
     fn from_wire(wire: W, field: &str) -> Result<Self, Malformed>;
 }
 
-/// Converts a field where its type does not say all of it.
+/// Converts a field whose type alone does not determine the conversion.
 pub(crate) trait Converter<C, W> {
     fn write(&self, core: &C) -> W;
     fn read(&self, wire: W, field: &str) -> Result<C, Malformed>;
 }
 
-/// The types say it: the converter of every field without another.
+/// The converter of every field without another: by [`Wire`].
 pub(crate) struct ByType;
 
 impl<C: Wire<W>, W> Converter<C, W> for ByType {
@@ -57,7 +57,7 @@ impl<C: Wire<W>, W> Converter<C, W> for ByType {
     }
 }
 
-/// One function for each way.
+/// A function for each direction.
 impl<C, W, Out: Fn(&C) -> W, In: Fn(W, &str) -> Result<C, Malformed>> Converter<C, W> for (Out, In) {
     fn write(&self, core: &C) -> W {
         self.0(core)
@@ -99,7 +99,7 @@ impl<T: Clone> Converter<Vec<T>, Vec<T>> for PlainList {
     }
 }
 
-/// A list of an enumeration's values with a limit; one that is malformed has this name.
+/// A list of an enumeration's values with a limit. The text names a malformed value in errors.
 pub(crate) struct Choices(pub(crate) &'static str, pub(crate) usize);
 
 impl<C: Wire<i32>> Converter<Vec<C>, Vec<i32>> for Choices {
@@ -114,7 +114,7 @@ impl<C: Wire<i32>> Converter<Vec<C>, Vec<i32>> for Choices {
     }
 }
 
-/// An enumeration of which one value, the one that older plans mean, is not written.
+/// An enumeration one value of which is not written: the one that older plans imply.
 pub(crate) struct Unwritten<C>(pub(crate) C);
 
 impl<C: Wire<i32> + PartialEq + Clone> Converter<C, i32> for Unwritten<C> {
@@ -127,7 +127,7 @@ impl<C: Wire<i32> + PartialEq + Clone> Converter<C, i32> for Unwritten<C> {
     }
 }
 
-/// A message that is not written where it says what its absence means.
+/// A message that is not written if it is the default.
 pub(crate) struct OrDefault;
 
 impl<C: Wire<W> + Default + PartialEq, W> Converter<C, Option<W>> for OrDefault {
@@ -140,10 +140,10 @@ impl<C: Wire<W> + Default + PartialEq, W> Converter<C, Option<W>> for OrDefault 
     }
 }
 
-/// A text that is cut where it enters.
+/// A text that is cut to a length when it is read.
 pub(crate) struct Cut(pub(crate) usize);
 
-/// A text in words.
+/// A reason in words, cut when it is read.
 pub(crate) const REASON: Cut = Cut(MAX_REASON_BYTES);
 
 impl Converter<String, String> for Cut {
@@ -170,7 +170,7 @@ impl<T: AsRef<[u8]> + Clone> Converter<T, T> for NoLonger {
     }
 }
 
-/// Where a value of an alternative lies: in the field that has its name, in another, or in a message.
+/// Where the value of a oneof's alternative is: in the field of its name, in another field, or in a message.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Here,
@@ -188,7 +188,7 @@ impl Place {
     }
 }
 
-/// Implements [`Wire`] by an expression for each way; the one for the way in may fail.
+/// Implements [`Wire`] by an expression for each direction; reading may fail.
 macro_rules! wire {
     ($($core:ty as $wire:ty: |$out:ident| $to_wire:expr, |$in:ident, $field:ident| $from_wire:expr;)+) => {$(
         impl $crate::convert::wire::Wire<$wire> for $core {
@@ -205,24 +205,24 @@ macro_rules! wire {
 }
 pub(crate) use wire;
 
-/// Values that are the same on both sides.
+/// Implements [`Wire`] for values that are the same on both sides.
 macro_rules! same {
     ($($type:ty),+) => { wire!($($type as $type: |core| Clone::clone(core), |wire, _field| Ok(wire);)+); };
 }
 
-/// Numbers that have a type of their own.
+/// Implements [`Wire`] for newtypes of numbers.
 macro_rules! numbers {
     ($($core:ident($wire:ty)),+) => { wire!($($core as $wire: |core| core.0, |wire, _field| Ok(Self(wire));)+); };
 }
 
-/// Texts that are ids.
+/// Implements [`Wire`] for ids, which are texts.
 macro_rules! ids {
     ($($core:ident),+) => {
         wire!($($core as String: |core| core.as_str().to_owned(), |wire, field| id(wire, field);)+);
     };
 }
 
-/// Hashes in hexadecimal digits.
+/// Implements [`Wire`] for hashes, which are hexadecimal digits.
 macro_rules! hashes {
     ($($core:ident),+) => {
         wire!($($core as String: |core| core.to_string(), |wire, field| {
@@ -280,7 +280,7 @@ impl<C: Wire<W>, W> Wire<W> for Arc<C> {
     }
 }
 
-/// Implements [`Wire`] for a message with conversions, which has to be there where the value is not an `Option`.
+/// Implements [`Wire`] for a message that has conversions. It is required unless the value is an `Option`.
 macro_rules! message {
     ($core:ty, $wire:ty) => {
         impl $crate::convert::wire::Wire<$wire> for $core {
@@ -306,7 +306,7 @@ macro_rules! message {
 }
 pub(crate) use message;
 
-/// An enumeration with the same names on both sides, and nothing chosen on the wire's.
+/// Joins an enumeration with its message's, which has the same names and `Unspecified`.
 macro_rules! enumeration {
     ($core:ty, $wire:ty, [$($variant:ident),+ $(,)?]) => {
         impl From<$core> for $wire {

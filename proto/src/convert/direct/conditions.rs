@@ -86,7 +86,7 @@ fn pressure(value: Value<'_>) -> Result<Pressure, Unusual> {
     Ok(Pressure { recent: u32::try_from(recent).map_err(|_| Unusual)?, total_us })
 }
 
-/// A message whose fields are numbers, from 1 on.
+/// Reads a message whose fields are numbers, counted from 1.
 fn numbers<N: TryFrom<u64> + Default + Copy, const FIELDS: usize>(
     value: Value<'_>,
 ) -> Result<[N; FIELDS], Unusual> {

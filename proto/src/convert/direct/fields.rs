@@ -6,7 +6,7 @@ use speedup_core::{fingerprint::HashIdError, value::id::IdError};
 
 use crate::convert::Malformed;
 
-/// There is something in the bytes that has to go the messages' way: something rare, or something wrong.
+/// Bytes that have to be read as a message, because something in them is rare or wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unusual;
 
@@ -34,19 +34,19 @@ impl From<prost::DecodeError> for Unusual {
     }
 }
 
-/// The kinds of values that are read, as keys name them.
+/// The wire types that are read.
 const VARINT: u32 = WireType::Varint as u32;
 const SIXTY_FOUR_BIT: u32 = WireType::SixtyFourBit as u32;
 const LENGTH_DELIMITED: u32 = WireType::LengthDelimited as u32;
 
-/// The fields of a message that are not read yet.
+/// A cursor over the fields of an encoded message.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum Value<'a> {
-    /// A whole number of variable length: numbers, truth values and enumerations.
+    /// A varint: a number, truth value or enumeration.
     Number(u64),
     /// A number of eight bytes.
     Fixed(u64),
@@ -59,8 +59,8 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
-    /// The next field: its number and its value; `None` at the end. Compiled into each of its readers, where it is known what
-    /// becomes of the value.
+    /// Reads the next field: its number and its value; `None` at the end. Inlined into each reader, so that the compiler sees
+    /// what becomes of the value.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, Unusual> {
         if self.rest.is_empty() {
@@ -89,7 +89,7 @@ impl<'a> Fields<'a> {
         Ok(Some((number, value)))
     }
 
-    /// A number of variable length. Keys, lengths and many values are one byte.
+    /// Reads a varint. Keys, lengths and many values are one byte, which is tried first.
     #[inline(always)]
     fn varint(&mut self) -> Result<u64, Unusual> {
         match self.rest {
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A whole number that fits.
+    /// The value as a number that fits `N`.
     pub(super) fn number<N: TryFrom<u64>>(self) -> Result<N, Unusual> {
         match self {
             Self::Number(number) => N::try_from(number).map_err(|_| Unusual),
@@ -116,13 +116,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A signed number whose signs alternate (`sint32`).
+    /// The value as a zigzag-encoded signed number (`sint32`).
     pub(super) fn signed(self) -> Result<i32, Unusual> {
         let number: u32 = self.number()?;
         Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    /// A list of whole numbers.
+    /// The value as a packed list of numbers.
     pub(super) fn packed(self) -> Result<impl Iterator<Item = Result<u64, Unusual>>, Unusual> {
         let mut rest = self.bytes()?;
         Ok(std::iter::from_fn(move || {
@@ -149,7 +149,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Bytes of a certain length.
+    /// The value as bytes of a certain length.
     pub(super) fn exactly<const N: usize>(self) -> Result<[u8; N], Unusual> {
         self.bytes()?.try_into().map_err(|_| Unusual)
     }
@@ -158,13 +158,13 @@ impl<'a> Value<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Unusual)
     }
 
-    /// A message that is worth no reading of its own: it is rare, or all numbers.
+    /// Decodes a message by prost, where a reader of its own does not pay: it is rare, or all numbers.
     pub(super) fn message<W: Message + Default>(self) -> Result<W, Unusual> {
         Ok(W::decode(self.bytes()?)?)
     }
 }
 
-/// Takes a value that comes once. Messages that come twice are merged, which is left to them.
+/// Stores a value that may come once. A message that comes twice is merged, which is left to prost.
 pub(super) fn once<T>(place: &mut Option<T>, value: T) -> Result<(), Unusual> {
     match place.replace(value) {
         Some(_) => Err(Unusual),
@@ -178,18 +178,18 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Appends to bytes.
+    /// Creates a writer that appends to `to`.
     pub(super) fn new(to: &'a mut Vec<u8>) -> Self {
         Self { to }
     }
 
-    /// A whole number, which is not written where it is 0.
+    /// Writes a number unless it is 0.
     pub(super) fn number(&mut self, field: u32, number: impl Into<u64>) {
         let number = number.into();
         self.number_if(field, (number != 0).then_some(number));
     }
 
-    /// A whole number that may be absent.
+    /// Writes a number that may be absent.
     pub(super) fn number_if(&mut self, field: u32, number: Option<impl Into<u64>>) {
         if let Some(number) = number {
             self.key(field, WireType::Varint);
@@ -197,12 +197,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A number of eight bytes, which is not written where it is 0.
+    /// Writes a number of eight bytes unless it is 0.
     pub(super) fn fixed(&mut self, field: u32, number: u64) {
         self.fixed_if(field, (number != 0).then_some(number));
     }
 
-    /// A number of eight bytes that may be absent.
+    /// Writes a number of eight bytes that may be absent.
     pub(super) fn fixed_if(&mut self, field: u32, number: Option<u64>) {
         if let Some(number) = number {
             self.key(field, WireType::SixtyFourBit);
@@ -210,12 +210,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Bytes or a text, which are not written where there are none.
+    /// Writes bytes or a text unless they are empty.
     pub(super) fn bytes(&mut self, field: u32, bytes: impl AsRef<[u8]>) {
         self.bytes_if(field, Some(bytes).filter(|bytes| !bytes.as_ref().is_empty()));
     }
 
-    /// Bytes or a text that may be absent.
+    /// Writes bytes or a text that may be absent.
     pub(super) fn bytes_if(&mut self, field: u32, bytes: Option<impl AsRef<[u8]>>) {
         if let Some(bytes) = bytes {
             let bytes = bytes.as_ref();
@@ -225,8 +225,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A message of these fields. Its length, which stands before it, is known after it: what takes more than the one byte that
-    /// was left for it moves on.
+    /// Writes a message of these fields. Its length goes before it and is known only after it: one byte is left for the length,
+    /// and the message is moved if that needs more.
     pub(super) fn fields(&mut self, field: u32, write: impl FnOnce(&mut Writer<'_>)) {
         self.key(field, WireType::LengthDelimited);
         let place = self.to.len();
@@ -253,12 +253,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A message that is written as it is encoded: it is rare, or all numbers.
+    /// Writes a message by prost, where a writer of its own does not pay: it is rare, or all numbers.
     pub(super) fn message(&mut self, field: u32, message: &impl Message) {
         prost::encoding::message::encode(field, message, self.to);
     }
 
-    /// The same that may be absent.
+    /// Writes such a message that may be absent.
     pub(super) fn message_if(&mut self, field: u32, message: Option<impl Message>) {
         if let Some(message) = message {
             self.message(field, &message);

@@ -1,4 +1,4 @@
-//! A lease, and the evidence it was given on.
+//! A lease, and the evidence of freshness on which it was granted.
 
 use std::str::FromStr;
 
@@ -184,7 +184,7 @@ fn evidence(bytes: &[u8]) -> Result<Evidence, Unusual> {
     })
 }
 
-/// An id that mostly is one that was read before, whose text the two share.
+/// Reads an id that is usually the same as one read before, and then shares its text.
 fn again<I: Clone + FromStr<Err = IdError>>(
     text: &str,
     before: Option<&I>,

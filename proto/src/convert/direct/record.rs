@@ -17,7 +17,7 @@ use crate::convert::record::{not_executed, ranks_in};
 use crate::convert::wire::field::{enumerated, reason};
 use crate::v1;
 
-/// Reads an encoded `speedup.v1.Record` of what was measured; others are rare.
+/// Reads an encoded `speedup.v1.Record` with the outcome `Measured`; other outcomes are rare.
 pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
     let mut record = Record::bare(Outcome::Measured);
     let mut outcome = None;

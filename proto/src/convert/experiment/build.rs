@@ -1,4 +1,4 @@
-//! Staged files, the content that travels, how versions are built, and what builds make.
+//! Staged files and their contents, builds and their products.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(in crate::convert) fn used_build(
     }
 }
 
-/// From where products are collected: as many as a build makes, with paths as long as they may be.
+/// Reads the paths from which products are collected, within the limits of their number and length.
 pub(in crate::convert) fn collect_in(
     wire: BTreeMap<String, String>,
     field: &str,
@@ -56,7 +56,7 @@ pub(in crate::convert) fn collect_in(
     Ok(wire)
 }
 
-/// A content by its hash.
+/// The content of a file, by hash and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Blob {
     pub blake3: [u8; 32],

@@ -1,5 +1,4 @@
-//! The environment that a plan wants, with its software, and what that came to on a host. One in which nothing is asked for is
-//! not written at all.
+//! The environment and software that a plan requests, and what a host used. An environment without requests is not written.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +84,7 @@ structure!(
     ]
 );
 
-/// The timeout of a preparation; plans from before there was a choice have the usual one.
+/// Reads the timeout of a preparation; plans from before there was a choice have the usual one.
 fn timeout_in(wire: u64, _: &str) -> Result<Span, Malformed> {
     Ok(if wire == 0 { USUAL_TIMEOUT } else { Span(wire) })
 }

@@ -1,4 +1,4 @@
-//! Metrics: those that are known, those of a plan, and why one has no value.
+//! Metrics: the built-in ones, those that a plan defines, and why one has no value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ oneof!(Absence, WireWhy, [
     Unreadable { reason => Cut(MAX_ABSENCE_BYTES) } = Unreadable(reason),
 ]);
 
-/// The values of metrics, and which of them lack what happened in the kernel.
+/// Encodes the values of metrics, and which of them do not count the kernel.
 pub(in crate::convert) fn values_out(
     values: &BTreeMap<Metric, u64>,
     user_only: &BTreeSet<Metric>,
@@ -61,7 +61,7 @@ pub(in crate::convert) fn values_out(
         .collect()
 }
 
-/// Each metric once; so there are no more than there are metrics.
+/// Reads the values of metrics. Each may come once, which also limits their number.
 pub(in crate::convert) fn values_in(
     wire: &[v1::MetricValue],
 ) -> Result<(BTreeMap<Metric, u64>, BTreeSet<Metric>), Malformed> {
@@ -86,7 +86,7 @@ pub(in crate::convert) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<
         .collect()
 }
 
-/// Each metric once, and none that has a value.
+/// Reads why metrics are absent. Each may come once, and none that has a value.
 pub(in crate::convert) fn absent_in(
     wire: Vec<v1::AbsentMetric>,
     values: &BTreeMap<Metric, u64>,
@@ -113,7 +113,7 @@ pub(in crate::convert) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec
         .collect()
 }
 
-/// Each metric once, all values finite, and no more of either than a run may have.
+/// Reads the values of a plan's own metrics. Each metric may come once, all values are finite, and both are limited in number.
 pub(in crate::convert) fn series_in(wire: Vec<v1::Series>) -> Result<BTreeMap<String, Vec<f64>>, Malformed> {
     at_most(wire.len(), MAX_OWN_METRICS, "series")?;
     at_most(wire.iter().map(|series| series.values.len()).sum(), MAX_SERIES_VALUES, "series.values")?;

@@ -1,4 +1,4 @@
-//! A plan. It comes in through `Plan::restore`, which asks that every run belongs to a cell.
+//! A plan. It is read by `Plan::restore`, which refuses runs that belong to no cell.
 
 use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
 use speedup_core::plan::{Extension, Plan, PlanError, Shape, Stage};
@@ -43,7 +43,7 @@ impl TryFrom<v1::Plan> for Plan {
 message!(Plan, v1::Plan);
 
 impl v1::Plan {
-    /// Appends runs after the first `from`; twice the same changes nothing more.
+    /// Appends runs after the first `from`. Appending the same runs again changes nothing.
     pub fn append(&mut self, from: u32, Extension { order, shape }: Extension) {
         let shape = v1::Shape::from(shape);
         self.order.truncate(from as usize);
@@ -85,7 +85,7 @@ structure!(Stage, v1::Stage, [from, shape]);
 // What makes no group is refused with the runs that it belongs to.
 structure!(Shape, v1::Shape, [boots, runs]);
 
-/// The cell of each run.
+/// Reads the cell of each run.
 pub(crate) fn order(wire: Vec<u32>, field: &str) -> Result<Vec<u32>, Malformed> {
     at_most(wire.len(), usize::try_from(MAX_RUNS).unwrap_or(usize::MAX), field)?;
     Ok(wire)

@@ -1,4 +1,4 @@
-//! Fields: what is asked of one before it is taken over.
+//! Checks of single fields: presence, limits, and the form of ids, numbers and lists.
 
 use prost::UnknownEnumValue;
 use speedup_core::run::record::MAX_REASON_BYTES;
@@ -8,7 +8,7 @@ use speedup_core::value::id::IdError;
 use super::malformed::{Malformed, Why, Within};
 use crate::limits::{MAX_BY_BYTES, MAX_CPU_LIST_BYTES};
 
-/// A message that has to be there.
+/// Reads a required message.
 pub fn required<W, C>(wire: Option<W>, field: &str) -> Result<C, Malformed>
 where
     C: TryFrom<W, Error = Malformed>,
@@ -19,7 +19,7 @@ where
     }
 }
 
-/// A message that may be there.
+/// Reads an optional message.
 pub fn optional<W, C>(wire: Option<W>, field: &str) -> Result<Option<C>, Malformed>
 where
     C: TryFrom<W, Error = Malformed>,
@@ -31,7 +31,7 @@ pub(crate) fn chosen<T>(oneof: Option<T>, field: &str) -> Result<T, Malformed> {
     oneof.ok_or_else(|| Malformed::new(field, Why::Unset))
 }
 
-/// A list of messages, at most so many.
+/// Reads a list of at most `most` messages.
 pub(crate) fn each<W, C>(wire: Vec<W>, most: usize, field: &str) -> Result<Vec<C>, Malformed>
 where
     C: TryFrom<W, Error = Malformed>,
@@ -65,7 +65,7 @@ where
     C::try_from(wire).map_err(|why| Malformed::new(field, why))
 }
 
-/// A text that is an id.
+/// Reads an id.
 pub(crate) fn id<I>(text: String, field: &str) -> Result<I, Malformed>
 where
     I: TryFrom<String, Error = IdError>,
@@ -73,7 +73,7 @@ where
     I::try_from(text).map_err(|error| Malformed::new(field, error))
 }
 
-/// A text that is an id, if there is one.
+/// Reads an optional id.
 pub(crate) fn optional_id<I>(text: Option<String>, field: &str) -> Result<Option<I>, Malformed>
 where
     I: TryFrom<String, Error = IdError>,
@@ -81,7 +81,7 @@ where
     text.map(|text| id(text, field)).transpose()
 }
 
-/// A number of 8 bits: exit codes and signals.
+/// Reads a number of 8 bits: an exit code or signal.
 pub(crate) fn small(number: u32, field: &str) -> Result<u8, Malformed> {
     u8::try_from(number).map_err(|_| {
         let why = Why::TooLarge { number: u64::from(number), most: u64::from(u8::MAX) };
@@ -89,34 +89,34 @@ pub(crate) fn small(number: u32, field: &str) -> Result<u8, Malformed> {
     })
 }
 
-/// A signed number of 8 bits: nice values.
+/// Reads a signed number of 8 bits: a nice value.
 pub(crate) fn small_signed(number: i32, field: &str) -> Result<i8, Malformed> {
     i8::try_from(number)
         .map_err(|_| Malformed::new(field, Why::Outside { number, bounds: (i8::MIN, i8::MAX) }))
 }
 
-/// A list of CPUs in the kernel's format.
+/// Reads a list of CPUs in the kernel's format.
 pub(crate) fn cpu_set(list: &str, field: &str) -> Result<CpuSet, Malformed> {
     no_longer(list.len(), MAX_CPU_LIST_BYTES, field)?;
     list.parse().map_err(|_: CpuSetError| Malformed::new(field, Why::Cpus))
 }
 
-/// Bytes of a certain length: hashes and UUIDs.
+/// Reads bytes of a certain length: a hash or UUID.
 pub(crate) fn exactly<const N: usize>(bytes: &[u8], field: &str) -> Result<[u8; N], Malformed> {
     bytes.try_into().map_err(|_| Malformed::new(field, Why::Length { bytes: bytes.len(), expected: N }))
 }
 
-/// A text in words, cut where it enters.
+/// Cuts a reason in words to its limit.
 pub(crate) fn reason(text: String) -> String {
     cut(text, MAX_REASON_BYTES)
 }
 
-/// Who asks, cut where it enters.
+/// Cuts the name of a requester to its limit.
 pub(crate) fn by(text: String) -> String {
     cut(text, MAX_BY_BYTES)
 }
 
-/// A text, cut between characters so that it has at most so many bytes.
+/// Cuts a text between characters to at most `most` bytes.
 pub(crate) fn cut(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));

@@ -37,7 +37,7 @@ pub fn hex_text(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes)
 }
 
-/// The bytes of a field of hexadecimal digits, at most so many.
+/// Reads the bytes of a field of hexadecimal digits, at most `most`.
 pub fn hex_bytes(text: &str, most: usize, field: &str) -> Result<Vec<u8>, Malformed> {
     no_longer(text.len(), 2 * most, field)?;
     HEXLOWER_PERMISSIVE.decode(text.as_bytes()).map_err(|_| Malformed::new(field, Why::Hex))

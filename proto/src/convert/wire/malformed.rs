@@ -1,4 +1,4 @@
-//! Why something that came in is nothing the heart knows, and where in it.
+//! The error of conversions: which field of a received message is wrong, and why.
 
 use prost::DecodeError;
 use speedup_core::{fingerprint::HashIdError, plan::PlanError, value::id::IdError};
@@ -6,11 +6,11 @@ use thiserror::Error;
 use tonic::Code;
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// Something that came in and has not the shape it should have.
+/// A message with a field that has not the shape it should have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}: {why}")]
 pub struct Malformed {
-    /// The path of the field, as `experiment.benchmarks[3].expect.exit`.
+    /// The path of the field, such as `experiment.benchmarks[3].expect.exit`.
     pub field: String,
     pub why: Why,
 }
@@ -20,7 +20,7 @@ pub struct Malformed {
 pub enum Why {
     #[error("missing")]
     Missing,
-    /// None of the alternatives is set, or one that a newer release added.
+    /// A oneof without an alternative, or with one that a newer release added.
     #[error("missing, or of a kind that only a newer release knows")]
     Unset,
     #[error("nothing chosen")]
@@ -32,7 +32,7 @@ pub enum Why {
     #[error("{number} is not within {} and {}", bounds.0, bounds.1)]
     Outside {
         number: i32,
-        /// The least and the largest one possible.
+        /// The smallest and the largest possible number.
         bounds: (i8, i8),
     },
     #[error("not a CPU list in the kernel's format")]
@@ -51,15 +51,15 @@ pub enum Why {
     Unordered,
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A text that is no hash in hexadecimal digits.
+    /// An invalid hash.
     #[error(transparent)]
     Hash(#[from] HashIdError),
-    /// Bytes that are no message of the protocol.
+    /// Bytes that cannot be decoded as a message.
     #[error(transparent)]
     Wire(#[from] DecodeError),
     #[error("{given}, but a UUID is expected, such as 01a2116e-db56-766b-9d82-ca90072c04f0")]
     Uuid {
-        /// What was given, so far as it can be shown.
+        /// The beginning of what was given, in printable characters.
         given: String,
     },
     #[error(
@@ -71,7 +71,7 @@ pub enum Why {
     WholeSeconds,
     #[error("hexadecimal digits, an even number of them, are expected")]
     Hex,
-    /// Runs that are no plan for their experiment.
+    /// Runs that do not fit their experiment.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
@@ -100,7 +100,7 @@ impl Malformed {
     }
 }
 
-/// With the field as `google.rpc.BadRequest`, for programs.
+/// With the field in a `google.rpc.BadRequest`, for programs.
 impl From<Malformed> for tonic::Status {
     fn from(malformed: Malformed) -> Self {
         let Malformed { field, why } = &malformed;
@@ -109,11 +109,11 @@ impl From<Malformed> for tonic::Status {
     }
 }
 
-/// Says where the thing lies of which a field is wrong.
+/// Prefixes the field of an error with where its message is.
 pub(crate) trait Within: Sized {
-    /// It lies in a field.
+    /// The message is in the field `outer`.
     fn within(self, outer: &str) -> Self;
-    /// It is an entry of a list, from 0.
+    /// The message is an entry of the list `outer`, counted from 0.
     fn within_nth(self, outer: &str, index: usize) -> Self;
 }
 

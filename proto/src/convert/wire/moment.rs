@@ -6,18 +6,18 @@ use super::malformed::{Malformed, Why};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A moment as the API says it.
+/// Converts a moment to the API's type.
 pub fn timestamp(moment: Timestamp) -> prost_types::Timestamp {
     let (seconds, nanos) = parts(moment.0);
     prost_types::Timestamp { seconds, nanos }
 }
 
-/// A moment in whole seconds since 1970, as certificates and tokens have it.
+/// Converts whole seconds since 1970, as in certificates and tokens, to the API's type.
 pub fn timestamp_of_seconds(seconds: u64) -> prost_types::Timestamp {
     prost_types::Timestamp { seconds: i64::try_from(seconds).unwrap_or(i64::MAX), nanos: 0 }
 }
 
-/// A duration as the API says it.
+/// Converts a duration to the API's type.
 pub fn duration(span: Span) -> prost_types::Duration {
     let (seconds, nanos) = parts(span.0);
     prost_types::Duration { seconds, nanos }
@@ -28,38 +28,38 @@ fn parts(ns: u64) -> (i64, i32) {
     ((ns / SECOND_NS).cast_signed(), ((ns % SECOND_NS) as u32).cast_signed())
 }
 
-/// The moment of a field.
+/// Reads the moment of a field.
 pub fn moment(wire: &prost_types::Timestamp, field: &str) -> Result<Timestamp, Malformed> {
     whole(wire.seconds, wire.nanos, field).map(Timestamp)
 }
 
-/// The moment of a field that has to be there.
+/// Reads the moment of a required field.
 pub fn required_moment(wire: Option<&prost_types::Timestamp>, field: &str) -> Result<Timestamp, Malformed> {
     moment(wire.ok_or_else(|| Malformed::new(field, Why::Missing))?, field)
 }
 
-/// The moment that an answer says, for who only shows it: none where it is absent, or no moment.
+/// Reads a moment of an answer that is only displayed: `None` if it is absent or invalid.
 pub fn known_moment(wire: Option<&prost_types::Timestamp>) -> Option<Timestamp> {
     moment(wire?, "").ok()
 }
 
-/// The duration that an answer says, likewise.
+/// Reads a duration of an answer that is only displayed: `None` if it is absent or invalid.
 pub fn known_span(wire: Option<&prost_types::Duration>) -> Option<Span> {
     span(wire?, "").ok()
 }
 
-/// The duration of a field.
+/// Reads the duration of a field.
 pub fn span(wire: &prost_types::Duration, field: &str) -> Result<Span, Malformed> {
     whole(wire.seconds, wire.nanos, field).map(Span)
 }
 
-/// The duration of a field, which has to be whole seconds.
+/// Reads the duration of a field in whole seconds.
 pub fn span_in_seconds(wire: &prost_types::Duration, field: &str) -> Result<u64, Malformed> {
     let seconds = u64::try_from(wire.seconds).ok().filter(|_| wire.nanos == 0);
     seconds.ok_or_else(|| Malformed::new(field, Why::WholeSeconds))
 }
 
-/// Nanoseconds; none before 1970, and no duration is negative.
+/// Converts to nanoseconds; refuses moments before 1970 and negative durations.
 fn whole(seconds: i64, nanos: i32, field: &str) -> Result<u64, Malformed> {
     let nanos = u32::try_from(nanos).ok().map(u64::from).filter(|nanos| *nanos < SECOND_NS);
     let seconds = u64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(SECOND_NS));
