@@ -16,57 +16,58 @@
 //! * [`FiguresReport`]: what plots are drawn from;
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
-mod advice;
 pub(crate) mod compare;
 pub(crate) mod design;
 mod gather;
-mod missing;
+mod head;
 mod ranks;
 mod report;
 mod rule;
+mod sampled;
 mod scaling;
 #[cfg(test)]
 mod tests;
+pub(crate) mod two_sample;
 mod validity;
 
 pub use self::compare::{
     comparison::BenchmarkReport, comparison::CellReport, comparison::ComparisonReport,
     comparison::Contradiction, comparison::LevelSpread, comparison::ObservedReport, comparison::SampleReport,
-    endpoint::AdjustedEndpoint, endpoint::DifferenceReport, endpoint::EndpointReport, endpoint::EndpointRow,
-    headline::HeadlineReport, metric::MetricReport, metric::MetricRow, mixture::ComponentReport,
-    mixture::FEWEST_RUNS_OF_A_MIXTURE, mixture::MixtureReport, multiplicity::AdjustedReport,
-    multiplicity::MultiplicityReport, multiplicity::OneSidedReport, own_metric::IterationReport,
+    controls::ControlKind, controls::ControlRow, controls::ControlsReport, endpoint::AdjustedEndpoint,
+    endpoint::DifferenceReport, endpoint::EndpointReport, endpoint::EndpointRow, metric::MetricReport,
+    metric::MetricRow, mixture::ComponentReport, mixture::FEWEST_RUNS_OF_A_MIXTURE, mixture::MixtureReport,
+    multiplicity::AdjustedReport, multiplicity::MultiplicityReport, own_metric::IterationReport,
     own_metric::OwnComparison, proportion::MOST_SHARE_POINTS, proportion::ProportionReport,
     proportion::RequiredReport, proportion::RequiredShareReport, proportion::SharePoint,
-    proportion::TrueShareReport, protocol::AnswerOutcome, protocol::AssumptionReport,
-    protocol::IntervalReport, protocol::ProtocolAnswer, protocol::ProtocolAssumption,
-    protocol::ProtocolReport, protocol::TestReport, suite::FEWEST_TYPICAL, suite::OverallReport,
-    suite::SpeedupMeansReport, suite::SuiteReport, suite::TypicalReport, suite::VerdictCounts,
-    tail::TailTakes,
+    proportion::TrueShareReport, suite::FEWEST_TYPICAL, suite::OverallReport, suite::SpeedupMeansReport,
+    suite::SuiteReport, suite::TypicalReport, tail::TailTakes, verdict_counts::VerdictCounts,
 };
 pub use self::gather::cell::ConditionCounts;
-pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
+pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, MishapTotals, Mishaps};
 use self::gather::{cell::CellRecords, evidence::Evidence};
+pub use self::two_sample::{
+    advice::ASSURANCE, advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::RELATIVE_HALF_WIDTH,
+    advice::ReachReport, advice::RequiredRunsReport, headline::HeadlineReport, headline::OneSidedReport,
+    headline::POWER, interval::IntervalReport, protocol::AnswerOutcome, protocol::AssumptionReport,
+    protocol::ProtocolAnswer, protocol::ProtocolAssumption, protocol::ProtocolReport, protocol::TestReport,
+};
 pub use self::validity::{
     canary::CanaryOutcome, canary::CanaryReport, canary::HostTrend, canary::PoolTrend, canary::TrendOver,
-    controls::ControlKind, controls::ControlRow, controls::ControlsReport, diagnostic::DiagnosticReport,
-    diagnostics::DiagnosticsReport, diagnostics::DiagnosticsSummary, diagnostics::GranularityKind,
-    diagnostics::GranularityReport, exclusion::ExcludedHost, exclusion::ExclusionKind,
-    exclusion::ExclusionsReport, host_effect::HostEffectReport, host_effect::OutlyingHost,
-    host_effect::OutlyingReport, host_effect::WithoutReport, independence::EvidenceCounts,
-    independence::IndependenceKind, independence::IndependenceReport, independence::ViolatingRun,
+    diagnostic::DiagnosticReport, diagnostics::DiagnosticsReport, diagnostics::DiagnosticsSummary,
+    diagnostics::GranularityKind, diagnostics::GranularityReport, exclusion::ExcludedHost,
+    exclusion::ExclusionKind, exclusion::ExclusionsReport, host_effect::HostEffectReport,
+    host_effect::OutlyingHost, host_effect::OutlyingReport, host_effect::WithoutReport,
+    independence::EvidenceCounts, independence::IndependenceKind, independence::IndependenceReport,
+    independence::ViolatingRun, missing::AttemptCounts, missing::MissingFinding, missing::MissingReport,
     placement::PlacementReport, placement::VersionPlacement, placement::WithinPlacement,
 };
 pub use self::{
-    advice::ASSURANCE, advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::POWER,
-    advice::RELATIVE_HALF_WIDTH, advice::ReachReport, advice::RequiredRunsReport, advice::UndecidedAdvice,
-    design::DesignKind, design::DesignReport, design::RunUnit, missing::AttemptCounts,
-    missing::MissingFinding, missing::MissingReport, ranks::RankValue, ranks::RanksReport,
-    ranks::SlowestReport, ranks::VersionRanks, report::MishapTotals, report::Report, report::SCHEMA_VERSION,
+    design::DesignKind, design::DesignReport, design::RunUnit, head::CommitReport, head::Head,
+    head::ReportPhase, head::State, ranks::RankValue, ranks::RanksReport, ranks::SlowestReport,
+    ranks::VersionRanks, report::Report, report::SCHEMA_VERSION, report::UndecidedAdvice,
     report::figures::BenchmarkFigures, report::figures::CellFigures, report::figures::FiguresReport,
     report::figures::FitFigure, report::figures::MOST_BENCHMARKS_DRAWN, report::figures::MOST_CELLS_DRAWN,
-    report::figures::MOST_POINTS_DRAWN, report::figures::PrecisionFigure, report::head::CommitReport,
-    report::head::Head, report::head::ReportPhase, report::head::State, report::method::LevelSource,
+    report::figures::MOST_POINTS_DRAWN, report::figures::PrecisionFigure, report::method::LevelSource,
     report::method::MethodNote, report::method::MethodReport, rule::BisectionReport, rule::BisectionVerdict,
     rule::CommitSetReport, rule::Further, rule::LineCommit, rule::LineCommitState, rule::LookReport,
     rule::NextProbes, rule::PathWeightReport, rule::Promise, rule::RuleKind, rule::RuleReport, rule::RuleRow,
@@ -74,7 +75,9 @@ pub use self::{
     scaling::EfficiencyRatioRow, scaling::ScalingComparison, scaling::ScalingReport, scaling::ScalingRow,
     scaling::ScalingSample, scaling::ScalingValue, scaling::SerialShareReport, scaling::VersionScaling,
 };
-use self::{missing::losses::HostLosses, rule::Costs, validity::built::Builds, validity::canary::Canary};
+use self::{
+    rule::Costs, validity::built::Builds, validity::canary::Canary, validity::missing::losses::HostLosses,
+};
 pub use crate::conclusion::EndpointVerdict;
 use speedup_core::machine::{StatusPhase, event::AttemptEnd, event::EndedAttempt, event::Tally};
 use speedup_core::value::{id::ExperimentId, id::RunIndex, id::VersionIndex, time::Timestamp};

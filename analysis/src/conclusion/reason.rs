@@ -171,6 +171,14 @@ impl Reason {
         Self { code: code.into(), sentence: one_sentence(&sentence.into()) }
     }
 
+    /// Why there is no verdict while runs are to come.
+    pub(crate) fn runs_outstanding() -> Self {
+        Self::new(
+            ReasonCode::RunsOutstanding,
+            "Runs of the plan are outstanding: there is a verdict when all are there, and none before",
+        )
+    }
+
     /// Of an error that a report tells, with its hint.
     pub(crate) fn of(code: ReasonCode, error: &impl Hinted) -> Self {
         Self::new(code, error.in_a_sentence())

@@ -2,12 +2,12 @@
 //! says first, of plain samples.
 
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, InquiryError, Preference, effect, missing, suite::Grouping};
+use super::{Findings, Inquiry, InquiryError, Preference, effect, missing};
+use super::{pairing::Pair, pairing::Pairing, suite::Grouping};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::gate::Conclusion;
-use crate::study::compare::headline::{Declared, trim_share};
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
+use crate::study::two_sample::headline::{Declared, trim_share};
 use crate::study::{BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, SuiteReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, experiment::endpoint::MAX_QUANTILES};

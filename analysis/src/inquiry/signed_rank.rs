@@ -5,11 +5,11 @@
 //! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
 
 use super::method::{Asked, FindResult, Found};
-use super::{
-    Findings, Inquiry, IntervalAnswer, Preference, blocked::Blocked, pairing::Pair, pairing::Pairing,
-};
+use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use super::{blocked::Blocked, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
-use crate::{count::counted, gate::Conclusion, study::compare::paired::logarithms};
+use crate::study::two_sample::paired::logarithms;
+use crate::{count::counted, gate::Conclusion};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Threshold};
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};

@@ -1,15 +1,14 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
-use super::interval::covers_one;
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::proportion::{AcceleratedShare, Asking};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
+use super::{
+    interval::covers_one, pairing::Pair, pairing::Pairing, proportion::AcceleratedShare, proportion::Asking,
+};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
 use crate::gate::{Conclusion, GateError};
-use crate::study::compare::paired;
-use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
-use crate::study::{IntervalReport, ProtocolReport};
+use crate::study::two_sample::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
+use crate::study::{IntervalReport, ProtocolReport, two_sample::paired};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::{

@@ -1,27 +1,24 @@
 //! Versions compared: on each benchmark and over all of them.
 //!
-//! * [`comparison`]: one benchmark: its [`headline`], what the Speedup-Test says ([`protocol`], by the design [`paired`] or
-//!   [`stratified`]), or the plan's looks ([`looked`]);
-//! * [`endpoint`]: the verdicts that the plan declares beside it, of [`tail`]s and of metrics, by their [`difference`] where values may be
-//!   zero; [`metric`], [`own_metric`], [`mixture`]: what else was measured;
+//! * [`comparison`]: one benchmark: its headline and the Speedup-Test, or the plan's rule ([`rule_verdict`]);
+//! * [`endpoint`]: the verdicts that the plan declares beside it, on [`tail`]s and on metrics;
+//! * [`metric`], [`own_metric`], [`mixture`]: what else was measured; [`controls`]: comparisons whose answer is known;
 //! * [`plain`]: plain samples, in the same way;
-//! * [`suite`]: a candidate over all benchmarks, from its [`members`]; [`proportion`], [`multiplicity`]: in the light of their
-//!   number.
+//! * [`suite`]: a candidate over all benchmarks, from its [`members`]; [`proportion`], [`multiplicity`] and [`family`]: in the light
+//!   of their number.
 
 pub(super) mod comparison;
-mod difference;
+pub(crate) mod controls;
 pub(crate) mod endpoint;
-pub(crate) mod headline;
-pub(super) mod looked;
+pub(super) mod family;
 pub(super) mod members;
 pub(super) mod metric;
 pub(super) mod mixture;
 pub(super) mod multiplicity;
 pub(super) mod own_metric;
-pub(crate) mod paired;
 pub(crate) mod plain;
 pub(super) mod proportion;
-pub(crate) mod protocol;
-pub(super) mod stratified;
+pub(super) mod rule_verdict;
 pub(super) mod suite;
 pub(crate) mod tail;
+pub(super) mod verdict_counts;

@@ -3,10 +3,11 @@
 
 mod words;
 
+use super::{gather::evidence::HostLabel, sampled::Sampled, two_sample::interval::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode};
-use crate::study::compare::{own_metric::looked_sequentially, protocol::IntervalReport};
-use crate::study::gather::{ranks::RankPlace, ranks::RunRanks, sampled::Sampled};
-use crate::study::{Study, validity::host_effect::HostLabel};
+use crate::study::{
+    Study, compare::own_metric::looked_sequentially, gather::ranks::RankPlace, gather::ranks::RunRanks,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Benchmark, Rule, gang::Gang};
 use speedup_core::value::id::{Attempt, RunIndex};

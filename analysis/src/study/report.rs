@@ -3,18 +3,18 @@
 pub(super) mod assembly;
 pub(super) mod figures;
 mod gates;
-pub(super) mod head;
 pub(super) mod method;
 
-use super::{Study, rule::RuleReport};
-use crate::conclusion::{Warning, WarningCode, listed};
+use crate::conclusion::{Verdict, Warning, WarningCode, Word, listed};
 use crate::gate::Conclusion;
 use crate::study::{
-    compare::comparison::BenchmarkReport, compare::endpoint::EndpointReport, compare::metric::MetricReport,
-    compare::suite::SuiteReport, ranks::RanksReport, report::figures::FiguresReport, report::head::Head,
-    report::method::MethodReport, scaling::ScalingReport, validity::canary::CanaryReport,
-    validity::controls::ControlsReport, validity::diagnostics::DiagnosticsSummary,
-    validity::exclusion::ExclusionsReport, validity::independence::IndependenceReport,
+    compare::comparison::BenchmarkReport, compare::controls::ControlsReport,
+    compare::endpoint::EndpointReport, compare::metric::MetricReport, compare::suite::SuiteReport,
+    design::RunUnit, gather::mishap::MishapTotals, head::Head, ranks::RanksReport,
+    report::figures::FiguresReport, report::method::MethodReport, rule::RuleReport, scaling::ScalingReport,
+    two_sample::advice::ReachReport, validity::canary::CanaryReport,
+    validity::diagnostics::DiagnosticsSummary, validity::exclusion::ExclusionsReport,
+    validity::independence::IndependenceReport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -81,26 +81,51 @@ impl Report {
     /// many comparisons there were, stays as it was planned.
     #[must_use]
     pub fn only(mut self, words: &str, takes: impl Fn(&str) -> bool) -> Self {
-        let all = self.benchmarks.len();
-        self.gates.retain(|gate| gate.benchmark.as_deref().is_none_or(&takes));
-        self.benchmarks.retain(|benchmark| takes(&benchmark.name));
-        self.metrics.iter_mut().for_each(|metric| metric.rows.retain(|row| takes(&row.benchmark)));
-        self.endpoints.iter_mut().for_each(|endpoint| endpoint.rows.retain(|row| takes(&row.benchmark)));
-        let is_taken = |of: &ScalingReport| {
-            of.versions.iter().flat_map(|one| &one.rows).any(|row| takes(&row.benchmark))
-        };
-        self.scaling.retain(is_taken);
-        if let Some(controls) = &mut self.controls {
+        // Without `..`, so that whoever adds a section decides here whether it has rows of benchmarks.
+        let Self {
+            gates,
+            benchmarks,
+            controls,
+            endpoints,
+            scaling,
+            metrics,
+            warnings,
+            rule,
+            figures,
+            schema_version: _,
+            head: _,
+            suites: _,
+            independence: _,
+            diagnostics: _,
+            exclusions: _,
+            canary: _,
+            ranks: _,
+            mishaps: _,
+            method: _,
+        } = &mut self;
+        let all = benchmarks.len();
+        gates.retain(|gate| gate.benchmark.as_deref().is_none_or(&takes));
+        benchmarks.retain(|benchmark| takes(&benchmark.name));
+        for metric in metrics {
+            metric.rows.retain(|row| takes(&row.benchmark));
+        }
+        for endpoint in endpoints {
+            endpoint.rows.retain(|row| takes(&row.benchmark));
+        }
+        scaling.retain(|series| {
+            series.versions.iter().flat_map(|version| &version.rows).any(|row| takes(&row.benchmark))
+        });
+        if let Some(controls) = controls {
             controls.rows.retain(|row| takes(&row.benchmark));
         }
-        if let Some(rule) = &mut self.rule {
+        if let Some(rule) = rule {
             rule.rows.retain(|row| takes(&row.benchmark));
         }
-        if let Some(figures) = &mut self.figures {
+        if let Some(figures) = figures {
             figures.benchmarks.retain(|benchmark| takes(&benchmark.benchmark));
         }
-        // A caveat of others alone is none of what is shown.
-        self.warnings.retain_mut(|warning| {
+        // A caveat about other benchmarks alone says nothing about those that are shown.
+        warnings.retain_mut(|warning| {
             let is_of_all = warning.concerns.is_empty();
             warning.concerns.retain(|name| takes(name));
             is_of_all || !warning.concerns.is_empty()
@@ -108,40 +133,50 @@ impl Report {
         let sentence = format!(
             "Only {} of {all} benchmarks are shown, those that match {words}: the verdicts over all benchmarks and the adjustment \
              for the number of comparisons are of all that were planned; leave --only out to see them.",
-            self.benchmarks.len()
+            benchmarks.len()
         );
-        self.warnings.insert(0, Warning::new(WarningCode::Only, sentence));
+        warnings.insert(0, Warning::new(WarningCode::Only, sentence));
         self
     }
 }
 
-/// What was not measured, over all cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MishapTotals {
-    /// Runs in which the benchmark failed.
-    pub failed_runs: u64,
-    /// Those of them that did not end in time.
-    pub timeouts: u64,
-    /// Attempts that the infrastructure lost.
-    pub lost_attempts: u64,
-    /// Runs that lost all their attempts.
-    pub abandoned_runs: u64,
-    /// Reports that came too late.
-    pub late_reports: u64,
-    /// Attempts of runs that the plan did not have yet when it was read.
-    pub beyond_plan: u64,
+/// What the undecided comparisons of a report take together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndecidedAdvice<'r> {
+    /// How many comparisons are undecided.
+    pub undecided: u64,
+    /// What is counted where it is not runs.
+    pub unit: Option<&'r Word<RunUnit>>,
+    /// The fewest runs of a version that there are.
+    pub now: u64,
+    /// Runs of each version with which the half of them have the precision [`RELATIVE_HALF_WIDTH`]; absent where no practical number gives it.
+    pub typical: Option<u64>,
+    /// The same for all of them.
+    pub noisiest: Option<u64>,
+    /// Whether all of them have that precision.
+    pub is_precise: bool,
 }
 
-impl MishapTotals {
-    pub(super) fn of(study: &Study) -> Self {
-        let mut totals = Self { beyond_plan: study.beyond_plan, ..Self::default() };
-        for cell in &study.cells {
-            totals.failed_runs += cell.mishaps.failed_runs();
-            totals.timeouts += cell.mishaps.timeouts();
-            totals.lost_attempts += cell.mishaps.lost_attempts();
-            totals.abandoned_runs += cell.mishaps.abandoned_runs;
-            totals.late_reports += cell.mishaps.late_reports;
+impl<'r> UndecidedAdvice<'r> {
+    /// Of all comparisons with advice; `None` where there are none.
+    pub fn new(report: &'r Report) -> Option<Self> {
+        let mut undecided = 0;
+        let mut needed = Vec::new();
+        let mut unit = None;
+        let mut now = u64::MAX;
+        let mut is_precise = true;
+        for comparison in report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons) {
+            undecided += u64::from(comparison.verdict == Verdict::Undecided);
+            let Some(advice) = &comparison.advice else { continue };
+            unit = unit.or(advice.unit.as_ref());
+            now = now.min(comparison.baseline_n).min(comparison.candidate_n);
+            is_precise &= matches!(advice.precision.reach, ReachReport::Reached { .. });
+            needed.push(advice.precision.reach.needed().unwrap_or(u64::MAX));
         }
-        totals
+        needed.sort_unstable();
+        let practical = |needed: u64| (needed < u64::MAX).then_some(needed);
+        let typical = practical(*needed.get(needed.len().checked_sub(1)? / 2)?);
+        let noisiest = practical(*needed.last()?);
+        Some(Self { undecided, unit, now, typical, noisiest, is_precise })
     }
 }

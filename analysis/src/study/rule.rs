@@ -25,11 +25,11 @@ pub use bisection::{
 pub use sequential::first_decisive_look;
 
 pub(super) use self::costs::Costs;
-use super::{BenchmarkReport, Study};
+use super::{Study, head::Head};
 use crate::conclusion::{Spelled, Verdict, WarningCode, Warnings, Word};
-use crate::{count::counted, study::report::head::Head};
+use crate::count::counted;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::{Center, Experiment, MAX_RUNS, Rule};
+use speedup_core::experiment::{Center, MAX_RUNS, Rule};
 use speedup_core::machine::{StatusPhase, event::Tally};
 use speedup_core::{plan::Extension, plan::Plan, plan::Shape, value::time::Span};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -285,18 +285,6 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport
         row.further = benchmark.map_or(0, |at| finding.visits[at]);
     }
     Some(RuleReport { rows: finding.rows, further, ..report(state, words) })
-}
-
-/// Gives the rule's rows the verdicts of the `benchmarks`, where the rule has none of its own and both stages are over.
-pub(super) fn conclude(rule: &mut RuleReport, experiment: &Experiment, benchmarks: &[BenchmarkReport]) {
-    match experiment.rule {
-        Rule::Budget { .. } if rule.state == RuleState::Enough => budget::conclude(rule, benchmarks),
-        Rule::Budget { .. }
-        | Rule::Fixed
-        | Rule::Pilot { .. }
-        | Rule::Sequential { .. }
-        | Rule::Bisection(_) => {}
-    }
 }
 
 /// Which rule it is, and its method; none where the plan says the number.

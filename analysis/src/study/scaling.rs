@@ -2,9 +2,9 @@
 
 mod words;
 
+use super::{sampled::Sampled, two_sample::interval::IntervalReport};
 use crate::conclusion::{EndpointVerdict, Reason, ReasonCode, WarningCode, Warnings};
-use crate::study::compare::protocol::IntervalReport;
-use crate::study::{Study, gather::sampled::Sampled};
+use crate::study::Study;
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Benchmark, experiment::gang::ScalingLaw, experiment::gang::ScalingSeries};
 use speedup_statistics::{

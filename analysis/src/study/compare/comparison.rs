@@ -1,22 +1,22 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
-use super::{
-    headline::Declared, headline::HeadlineReport, headline::Sides, looked, looked::Looked,
-    members::speedup_within, mixture::MixtureReport, multiplicity::AdjustedReport,
-    multiplicity::OneSidedReport, paired, protocol, protocol::IntervalReport, protocol::Judged,
-    protocol::ProtocolReport, stratified,
-};
+use super::multiplicity::{AdjustedReport, FamilyMember, Tested};
+use super::{members::speedup_within, mixture::MixtureReport, rule_verdict, rule_verdict::InterimVerdict};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings, Word};
 use crate::count::counted;
 use crate::study::design::{Arranged, BLOCK, DesignKind, DesignReport, INDEPENDENT_RUN};
-use crate::study::gather::{cell::CellRecords, cell::ConditionCounts, mishap::Mishaps};
+use crate::study::two_sample::headline::{Declared, HeadlineReport, OneSidedReport, Sides};
+use crate::study::two_sample::{paired, protocol, stratified};
 use crate::study::{
-    RunUnit, advice::AdviceReport, rule::LookReport, validity::diagnostics::DiagnosticsReport,
+    RunUnit, gather::cell::CellRecords, gather::cell::ConditionCounts, gather::mishap::Mishaps,
+    rule::LookReport, two_sample::advice::AdviceReport, two_sample::interval::by_levels,
+    two_sample::protocol::Judged, two_sample::protocol::ProtocolReport,
+    validity::diagnostics::DiagnosticsReport,
 };
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, run::timer::TimerError};
-use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
-use speedup_statistics::levels::{DroppedWhy, EffectSize, LevelTree, RandomEffects, Reshaped};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue};
+use speedup_statistics::levels::{DroppedWhy, LevelTree, Reshaped};
 use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::{
     protocol::speedup_test::SpeedupTest, ratio::RatioError, ratio::Summary, ratio::TrimShare,
@@ -155,7 +155,7 @@ impl ComparisonReport {
     /// Takes back what only all runs of the plan allow: verdicts, p-values and advice.
     pub(crate) fn withhold(&mut self) {
         self.verdict = Verdict::NotEnoughData;
-        self.reason = Some(runs_outstanding());
+        self.reason = Some(Reason::runs_outstanding());
         if let Some(first) = &mut self.first {
             first.verdict = Verdict::NotEnoughData;
             first.p_value = None;
@@ -213,6 +213,24 @@ impl ComparisonReport {
     }
 }
 
+impl FamilyMember for ComparisonReport {
+    /// A headline, as far as there are runs of both versions; one that could not be tested counts with a p-value of 1.
+    fn tested(&self) -> Tested {
+        let verdict = self.verdict;
+        if self.observed.is_none() {
+            return Tested { verdict, differ: None, same: None };
+        }
+        let first = self.first.as_ref().filter(|_| verdict != Verdict::NotEnoughData);
+        let differ = first.and_then(|first| first.p_value).unwrap_or(1.0);
+        let same = first.and_then(|first| first.p_same);
+        Tested { verdict, differ: Some(PValue::from_told(differ)), same: same.map(PValue::from_told) }
+    }
+
+    fn store(&mut self, adjustment: Adjustment, verdict: Verdict, p_value: PValue) {
+        self.adjusted.push(AdjustedReport::new(adjustment, verdict, p_value));
+    }
+}
+
 /// How the Speedup-Test contradicts a headline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contradiction {
@@ -220,14 +238,6 @@ pub enum Contradiction {
     OnlyThere,
     /// A protocol shows the opposite.
     Opposite,
-}
-
-/// Why there is no verdict while runs are to come.
-pub(crate) fn runs_outstanding() -> Reason {
-    Reason::new(
-        ReasonCode::RunsOutstanding,
-        "Runs of the plan are outstanding: there is a verdict when all are there, and none before",
-    )
 }
 
 impl CellReport {
@@ -241,6 +251,21 @@ impl CellReport {
             mishaps: records.mishaps.clone(),
             diagnostics: None,
             mixture: None,
+        }
+    }
+
+    /// Adds the trimmed means of a benchmark's times, where these are compared.
+    pub(crate) fn add_trimmed_means(cells: &mut [Self], samples: &[Option<Sample>], declared: &Declared) {
+        let Some(fewest) = samples.iter().flatten().map(Sample::len).min() else { return };
+        if declared.center != Center::Trimmed {
+            return;
+        }
+        for (cell, sample) in cells.iter_mut().zip(samples) {
+            if let (Some(wall), Some(sample)) = (&mut cell.wall_ns, sample)
+                && sample.min() > 0.0
+            {
+                wall.trimmed_mean = Some(declared.trim.time_of(sample, fewest));
+            }
         }
     }
 }
@@ -280,7 +305,7 @@ pub(crate) struct Pair<'a> {
     /// What the design makes of the runs, where they are not what is independent.
     pub(crate) arranged: Option<&'a Result<Arranged, Reason>>,
     /// What the plan's rule says, where the plan has looks.
-    pub(crate) looked: Option<&'a Looked<'a>>,
+    pub(crate) looked: Option<&'a InterimVerdict<'a>>,
 }
 
 /// Both protocols on what is independent.
@@ -304,23 +329,36 @@ impl Pair<'_> {
             [Some(_), None] => return self.without(not_measured("candidate", self.candidate)),
         };
         let declared = &declared.by_clock_of(baseline, candidate);
-        let observed = match SpeedupTest::new(baseline, candidate) {
+        let mut observed = match SpeedupTest::new(baseline, candidate) {
             Ok(test) => ObservedReport::from(&test),
             Err(error) => return self.without(Reason::from(&error)),
         };
         let (baseline, candidate) = match self.arranged {
             None => (baseline, candidate),
-            Some(Ok(arranged)) => (&arranged.baseline, &arranged.candidate),
+            Some(Ok(arranged)) => {
+                if !arranged.blocks.is_empty() {
+                    observed = ObservedReport::within(&arranged.blocks);
+                }
+                (&arranged.baseline, &arranged.candidate)
+            }
             Some(Err(reason)) => return self.without(reason.clone()),
-        };
-        let observed = match self.arranged {
-            Some(Ok(arranged)) if !arranged.blocks.is_empty() => ObservedReport::within(&arranged.blocks),
-            Some(Ok(_) | Err(_)) | None => observed,
         };
         self.warn_of_broken_pairs(about, warnings);
         if let Some(looked) = self.looked {
             return self.by_looks(looked, observed, declared, about, warnings);
         }
+        self.by_headline((baseline, candidate), observed, declared, about, warnings)
+    }
+
+    /// The headline of what is independent, with what the Speedup-Test says beside it.
+    fn by_headline(
+        &self,
+        (baseline, candidate): (&Sample, &Sample),
+        observed: ObservedReport,
+        declared: &Declared,
+        about: &str,
+        warnings: &mut Warnings,
+    ) -> ComparisonReport {
         let (n, m) = (baseline.len(), candidate.len());
         if n < 2 || m < 2 {
             let reason = Reason::from(&RatioError::TooFew { n, m });
@@ -346,7 +384,12 @@ impl Pair<'_> {
         if ends.is_some_and(|(lower, upper)| lower == upper) {
             warnings.concern(WarningCode::NoWidth, about, || NO_WIDTH.to_owned());
         }
-        let report = ComparisonReport {
+        let planned = declared.planned(&Sides::new(baseline, candidate, arranged));
+        let advice = first.as_ref().and_then(|first| {
+            let unit = self.design().map(|design| design.unit.clone());
+            AdviceReport::new(first, unit, planned.as_ref(), n.min(m) as u64, declared.level)
+        });
+        ComparisonReport {
             verdict,
             by: Some(declared.center),
             reason: refused,
@@ -356,11 +399,9 @@ impl Pair<'_> {
             one_sided,
             mean: Some(mean.report),
             median: Some(median.report),
+            advice,
             ..self.blank()
-        };
-        let planned = declared.planned(&Sides::new(baseline, candidate, arranged));
-        let advice = AdviceReport::new(&report, planned.as_ref(), n.min(m) as u64, declared.level);
-        ComparisonReport { advice, ..report }
+        }
     }
 
     /// Raises what must be known beside a verdict on what is independent, each a `unit`.
@@ -413,7 +454,7 @@ impl Pair<'_> {
     /// What the plan's rule says, in the place of the protocols.
     fn by_looks(
         &self,
-        looked: &Looked<'_>,
+        looked: &InterimVerdict<'_>,
         observed: ObservedReport,
         declared: &Declared,
         about: &str,
@@ -432,13 +473,15 @@ impl Pair<'_> {
         let mut mean = None;
         let mut median = None;
         match Protocol::for_center(declared.center) {
-            Some(Protocol::Mean) => mean = Some(looked::judged(row, look, Protocol::Mean, declared.level)),
+            Some(Protocol::Mean) => {
+                mean = Some(rule_verdict::protocol_report(row, look, Protocol::Mean, declared.level));
+            }
             Some(Protocol::Median) => {
-                median = Some(looked::judged(row, look, Protocol::Median, declared.level));
+                median = Some(rule_verdict::protocol_report(row, look, Protocol::Median, declared.level));
             }
             None => {}
         }
-        let interval = looked::interval(row, declared.level);
+        let interval = rule_verdict::interval(row, declared.level);
         let first = HeadlineReport {
             p_value: look.p,
             margin: declared.margin,
@@ -447,7 +490,7 @@ impl Pair<'_> {
         ComparisonReport {
             verdict,
             by: Some(declared.center),
-            reason: looked::reason(row, look),
+            reason: rule_verdict::reason(row, look),
             first: Some(first),
             observed: Some(observed),
             mean,
@@ -558,24 +601,6 @@ impl ObservedReport {
 impl From<&SpeedupTest> for ObservedReport {
     fn from(test: &SpeedupTest) -> Self {
         Self { min: test.speedups.min, mean: test.speedups.mean, median: test.speedups.median }
-    }
-}
-
-/// The interval of the speedup of the mean by levels (Kalibera 2012 §7.3): the effect size with the versions exchanged.
-pub(crate) fn by_levels(
-    [baseline, candidate]: &[LevelTree; 2],
-    level: ConfidenceLevel,
-) -> (IntervalReport, Vec<Caveat>) {
-    let [baseline, candidate] = [baseline, candidate].map(RandomEffects::new);
-    match EffectSize::new(candidate, baseline) {
-        Ok(speedup) => {
-            let interval = speedup.interval(level, Critical::Student);
-            let caveats = interval.bounded().map_or_else(Vec::new, |interval| interval.caveats.clone());
-            (IntervalReport::from(&interval), caveats)
-        }
-        Err(error) => {
-            (IntervalReport::Missing { reason: Reason::of(ReasonCode::NoEffectSize, &error) }, Vec::new())
-        }
     }
 }
 

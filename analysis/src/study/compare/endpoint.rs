@@ -4,15 +4,14 @@
 //! a quantile by the ratio of the quantiles of single runs. A run of a metric that the program writes counts by the mean of its
 //! iterations.
 
-use super::headline::{Declared, RatioFound, Scale};
-use super::own_metric::looked_sequentially;
-use super::{
-    multiplicity, multiplicity::OneSidedReport, multiplicity::Tested, protocol::IntervalReport, tail,
-};
+use super::multiplicity::{FamilyMember, Tested, adjust_family};
+use super::{own_metric::looked_sequentially, tail, tail::hundredths, tail::too_few_runs};
 use crate::conclusion::{EndpointVerdict, Reason, ReasonCode, Verdict, Word};
-use crate::count;
 use crate::study::design::{Arranged, Design, Run, class_weight};
-use crate::study::{RunUnit, Study, gather::cell::CellRecords, gather::sampled::Sampled};
+use crate::study::two_sample::headline::{Declared, OneSidedReport, RatioFound, Scale};
+use crate::study::{
+    RunUnit, Study, gather::cell::CellRecords, sampled::Sampled, two_sample::interval::IntervalReport,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{
     Center, Endpoint, EndpointSubject, Family, Rule, metric::Better, metric::Metric, metric::Unit,
@@ -164,8 +163,11 @@ impl EndpointReport {
     /// Adjusts the verdicts on each candidate for their number, where they are a family of their own.
     pub(crate) fn adjust_own(&mut self, candidate: &str, level: ConfidenceLevel) {
         if self.family == Family::Own {
-            let mut rows: Vec<_> = self.rows.iter_mut().filter(|row| row.candidate == candidate).collect();
-            multiplicity::adjust_rows(&mut rows, level);
+            let mut family: Vec<&mut dyn FamilyMember> = Vec::new();
+            for row in self.rows.iter_mut().filter(|row| row.candidate == candidate) {
+                family.push(row);
+            }
+            adjust_family(&mut family, level);
         }
     }
 }
@@ -223,24 +225,10 @@ impl EndpointRow {
     /// Takes back what only all runs of the plan allow: verdict and p-values.
     pub(crate) fn withhold(&mut self) {
         self.verdict = EndpointVerdict::NotEnoughData;
-        self.reason = Some(super::comparison::runs_outstanding());
+        self.reason = Some(Reason::runs_outstanding());
         self.p_value = None;
         self.p_same = None;
         self.at_threshold = None;
-    }
-
-    pub(super) fn tested(&self) -> Tested {
-        let differ = self.p_value.filter(|_| self.verdict != EndpointVerdict::NotEnoughData).unwrap_or(1.0);
-        Tested {
-            verdict: self.verdict.into(),
-            differ: Some(PValue::from_told(differ)),
-            same: self.p_same.map(PValue::from_told),
-        }
-    }
-
-    /// Keeps what an adjustment leaves of it.
-    pub(super) fn keep(&mut self, adjustment: Adjustment, (verdict, p_value): (Verdict, PValue)) {
-        self.adjusted.push(AdjustedEndpoint { adjustment, verdict: verdict.into(), p_value: p_value.told() });
     }
 
     /// The verdict that keeps the risk of its family, which is the plain one where it is alone in it, and its p-value.
@@ -250,6 +238,21 @@ impl EndpointRow {
             .iter()
             .find(|one| one.is_familywise())
             .map_or((self.verdict, p_value), |holm| (holm.verdict, Some(holm.p_value)))
+    }
+}
+
+impl FamilyMember for EndpointRow {
+    fn tested(&self) -> Tested {
+        let differ = self.p_value.filter(|_| self.verdict != EndpointVerdict::NotEnoughData).unwrap_or(1.0);
+        Tested {
+            verdict: self.verdict.into(),
+            differ: Some(PValue::from_told(differ)),
+            same: self.p_same.map(PValue::from_told),
+        }
+    }
+
+    fn store(&mut self, adjustment: Adjustment, verdict: Verdict, p_value: PValue) {
+        self.adjusted.push(AdjustedEndpoint { adjustment, verdict: verdict.into(), p_value: p_value.told() });
     }
 }
 
@@ -333,17 +336,6 @@ pub(super) fn quantiles(
     }
 }
 
-/// Why there is no interval of a quantile of single runs.
-pub(super) fn too_few_runs(probability: f64, needed: u64, level: ConfidenceLevel) -> Reason {
-    let sentence = format!(
-        "The interval of p{} takes {} independent runs of each version at {level}: plan more, or ask for a quantile nearer to the \
-         median",
-        hundredths(probability),
-        count::grouped(needed),
-    );
-    Reason::new(ReasonCode::TooFewRuns, sentence)
-}
-
 /// The values of a cell with where they are from, hosts by the order of their names.
 fn runs(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<Run> {
     let metric = match subject {
@@ -354,10 +346,4 @@ fn runs(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<
     let by_name = study.evidence.by_name();
     let values = cell.seats(metric).into_owned().into_iter().zip(cell.values_by_run(metric));
     values.map(|(seat, (_, value))| Run::new(&study.plan, by_name.seat(seat), value)).collect()
-}
-
-/// A probability as the number of a percentile.
-pub(super) fn hundredths(probability: f64) -> String {
-    let rounded = (probability * 1e8).round() / 1e6;
-    rounded.to_string()
 }

@@ -5,10 +5,13 @@
 //! iterations, whatever their number, so that a program that prints more of them does not know its mean better than its
 //! runs allow.
 
-use super::{comparison::by_levels, paired, protocol::IntervalReport, stratified};
 use crate::conclusion::{Reason, ReasonCode, Word};
-use crate::study::gather::{cell::CellRecords, cell::Iterations, evidence::Seat};
-use crate::study::{RunUnit, Study, design::Arranged, design::Design, design::Run};
+use crate::study::design::{Arranged, Design, Run};
+use crate::study::{
+    RunUnit, Study, gather::cell::CellRecords, gather::cell::Iterations, gather::evidence::Seat,
+    two_sample::interval::IntervalReport, two_sample::interval::by_levels, two_sample::paired,
+    two_sample::stratified,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Rule, experiment::metric::Better};
 use speedup_statistics::ratio::{MeanRatio, PairedRatio, RatioError, Speedup, SuiteRatioError};

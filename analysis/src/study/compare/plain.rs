@@ -2,12 +2,15 @@
 //! and hosts.
 
 use super::comparison::{BenchmarkReport, CellReport, Pair};
-use super::endpoint::{EndpointReport, EndpointRow};
-use super::headline::{Declared, RatioFound};
-use super::{endpoint, members::Members, multiplicity, suite::Suite, suite::SuiteReport};
+use super::{
+    controls::ControlRow, controls::ControlsReport, endpoint, endpoint::EndpointReport,
+    endpoint::EndpointRow, family, members::Members, suite::Suite, suite::SuiteReport,
+};
 use crate::conclusion::{Reason, Warning, Warnings, Word};
-use crate::study::validity::controls::{ControlRow, ControlsReport};
-use crate::study::{RunUnit, design::Arranged, gather::cell::CellRecords};
+use crate::study::{
+    RunUnit, design::Arranged, gather::cell::CellRecords, two_sample::headline::Declared,
+    two_sample::headline::RatioFound,
+};
 use speedup_core::{experiment::Family, experiment::metric::Better};
 use speedup_statistics::{ratio::BenchmarkWeights, sample::Sample, test::Selection};
 
@@ -86,14 +89,15 @@ impl PlainSamples<'_> {
         let mut warnings = Warnings::default();
         let mut benchmarks: Vec<BenchmarkReport> =
             self.benchmarks.iter().map(|of| self.benchmark(of, declared, &mut warnings)).collect();
-        let total = self.suite(&benchmarks, declared).conclusion();
+        let mut total = self.suite(&benchmarks, declared).conclusion();
         let mut comparisons: Vec<_> =
             benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons).collect();
         let mut endpoints: Vec<EndpointReport> =
             self.quantiles.iter().map(|probability| self.endpoint(*probability, declared)).collect();
         let mut common: Vec<_> = EndpointReport::common(&mut endpoints, self.candidate).collect();
-        let adjusted = multiplicity::adjust(&mut comparisons, &mut common, &total, declared.level);
-        let suite = self.suite(&benchmarks, declared).report(total, &mut warnings).with_family(adjusted);
+        let adjusted = family::adjust(&mut comparisons, &mut common, &mut total, declared.level);
+        let suite =
+            self.suite(&benchmarks, declared).report(total, &mut warnings).with_multiplicity(adjusted);
         PlainReport { suite, benchmarks, endpoints, warnings: warnings.into_list() }
     }
 

@@ -7,8 +7,10 @@
 //! b counts every benchmark that takes part. One without enough data counts as not accelerated and as not
 //! slowed down, as in the original program; to leave it out would choose the benchmarks by their results.
 
-use super::{comparison::ComparisonReport, protocol::IntervalReport};
-use crate::{conclusion::Protocol, conclusion::Reason, conclusion::ReasonCode, conclusion::Verdict, count};
+use super::comparison::ComparisonReport;
+use crate::conclusion::{Protocol, Reason, ReasonCode, Verdict};
+use crate::count;
+use crate::study::two_sample::interval::IntervalReport;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{ConfidenceLevel, Risk};
 use speedup_statistics::test::{

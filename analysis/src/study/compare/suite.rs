@@ -5,13 +5,13 @@
 //! typical speedup is the random-effects mean of the benchmarks' log speedups ([`RandomEffectsMean`]), with the interval in which
 //! a further benchmark's lies. Of a single benchmark all is that benchmark's own.
 
-use super::comparison::{BenchmarkReport, ComparisonReport, runs_outstanding};
-use super::headline::Declared;
-use super::multiplicity::{AdjustedReport, Multiplicity, MultiplicityReport, OneSidedReport};
+use super::comparison::{BenchmarkReport, ComparisonReport};
+use super::multiplicity::{AdjustedReport, FamilyMember, MultiplicityReport, Tested};
 use super::proportion::{ProportionReport, RequiredReport, TrueShareReport};
-use super::{members::Members, proportion, protocol::IntervalReport};
+use super::{members::Members, proportion, verdict_counts::VerdictCounts};
 use crate::conclusion::{Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count;
+use crate::study::two_sample::{headline::Declared, headline::OneSidedReport, interval::IntervalReport};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, ErrorRate, Interval, PValue};
 use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
@@ -74,23 +74,6 @@ pub struct SuiteReport {
     pub multiplicity: Vec<MultiplicityReport>,
 }
 
-/// How many benchmarks have which headline verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerdictCounts {
-    /// Faster.
-    pub faster: u64,
-    /// Slower.
-    pub slower: u64,
-    /// Shown to be the same, but for the margin.
-    #[serde(default)]
-    pub same: u64,
-    /// None of these is shown.
-    #[serde(alias = "no_difference_shown")]
-    pub undecided: u64,
-    /// Not enough data.
-    pub not_enough_data: u64,
-}
-
 /// The typical speedup of the benchmarks, and what it says of a further one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypicalReport {
@@ -142,10 +125,9 @@ pub struct SpeedupMeansReport {
 }
 
 impl SuiteReport {
-    /// The same with what the adjustment leaves of the total and of the benchmarks.
-    pub(crate) fn with_family(mut self, Multiplicity { reports, total }: Multiplicity) -> Self {
-        self.adjusted = total;
-        self.multiplicity = reports;
+    /// The same with what the adjustments leave of the benchmarks.
+    pub(crate) fn with_multiplicity(mut self, multiplicity: Vec<MultiplicityReport>) -> Self {
+        self.multiplicity = multiplicity;
         let mut counts = self.multiplicity.iter();
         if let Some(holm) = counts.find(|one| one.controls == ErrorRate::Familywise && one.tests > 1) {
             let (total, _) = self.familywise();
@@ -164,45 +146,6 @@ impl SuiteReport {
             Some(holm) => (self.verdict, Some(holm.p_value)),
             None => (self.verdict, self.verdict.p_value(self.p_value, self.p_same)),
         }
-    }
-}
-
-impl VerdictCounts {
-    /// How many benchmarks have which verdict.
-    fn in_words(&self) -> String {
-        let of =
-            |number: u64, words: &str| (number > 0).then(|| format!("{words} on {}", count::grouped(number)));
-        let counts = [
-            Some(format!(
-                "faster on {} of {}",
-                count::grouped(self.faster),
-                count::counted(self.total(), "benchmark")
-            )),
-            Some(format!("slower on {}", count::grouped(self.slower))),
-            of(self.same, "same"),
-            of(self.undecided, "undecided"),
-            of(self.not_enough_data, "not enough data"),
-        ];
-        counts.into_iter().flatten().collect::<Vec<String>>().join(", ")
-    }
-
-    pub(crate) fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
-        let mut counts = Self::default();
-        for verdict in verdicts {
-            *match verdict {
-                Verdict::Faster => &mut counts.faster,
-                Verdict::Slower => &mut counts.slower,
-                Verdict::Same => &mut counts.same,
-                Verdict::Undecided => &mut counts.undecided,
-                Verdict::NotEnoughData => &mut counts.not_enough_data,
-            } += 1;
-        }
-        counts
-    }
-
-    /// All benchmarks.
-    pub fn total(&self) -> u64 {
-        self.faster + self.slower + self.same + self.undecided + self.not_enough_data
     }
 }
 
@@ -231,13 +174,29 @@ pub(crate) struct Suite<'a> {
 /// The total with its verdict.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Total {
-    pub(crate) verdict: Verdict,
+    verdict: Verdict,
     reason: Option<Reason>,
     speedup: Option<f64>,
     interval: Option<IntervalReport>,
-    pub(crate) p_value: Option<f64>,
-    pub(crate) p_same: Option<f64>,
+    p_value: Option<f64>,
+    p_same: Option<f64>,
     at_threshold: Option<OneSidedReport>,
+    /// The verdict with its p-value adjusted.
+    pub(super) adjusted: Vec<AdjustedReport>,
+}
+
+impl FamilyMember for Total {
+    fn tested(&self) -> Tested {
+        Tested {
+            verdict: self.verdict,
+            differ: Some(PValue::from_told(self.p_value.unwrap_or(1.0))),
+            same: self.p_same.map(PValue::from_told),
+        }
+    }
+
+    fn store(&mut self, adjustment: Adjustment, verdict: Verdict, p_value: PValue) {
+        self.adjusted.push(AdjustedReport::new(adjustment, verdict, p_value));
+    }
 }
 
 impl Suite<'_> {
@@ -265,7 +224,7 @@ impl Suite<'_> {
             p_value: conclusion.p_value,
             p_same: conclusion.p_same,
             at_threshold: conclusion.at_threshold,
-            adjusted: Vec::new(),
+            adjusted: conclusion.adjusted,
             typical,
             over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
@@ -287,7 +246,7 @@ impl Suite<'_> {
             _ if self.is_by_looks => self.of_looks(),
             _ if self.is_so_far => {
                 let Total { speedup, interval, .. } = self.of_many();
-                Total { speedup, interval, ..Total::refused(runs_outstanding()) }
+                Total { speedup, interval, ..Total::refused(Reason::runs_outstanding()) }
             }
             _ => self.of_many(),
         }
@@ -336,6 +295,7 @@ impl Suite<'_> {
             p_value: Some(found.p_value),
             p_same: found.p_same,
             at_threshold: found.at_threshold,
+            adjusted: Vec::new(),
         }
     }
 
@@ -594,6 +554,7 @@ impl Total {
             p_value: headline.as_ref().and_then(|headline| headline.p_value),
             p_same: headline.as_ref().and_then(|headline| headline.p_same),
             at_threshold: headline.and_then(|headline| headline.at_threshold),
+            adjusted: Vec::new(),
         }
     }
 

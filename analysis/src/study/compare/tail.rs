@@ -8,11 +8,13 @@
 //! * Where they have too few for that, each counts by one of its runs, drawn from the plan's seed. So many are independent, and no method
 //!   that supposes nothing knows more of the quantile: the runs of a unit may all be alike.
 
-use super::endpoint::{hundredths, too_few_runs};
-use super::{headline::Declared, headline::RatioFound, protocol::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
 use crate::count::{counted, grouped};
-use crate::study::{RunUnit, Study, design::Design, design::Run, design::UnitDependence, design::UnitRuns};
+use crate::study::design::{Design, Run, UnitDependence, UnitRuns};
+use crate::study::{
+    RunUnit, Study, two_sample::headline::Declared, two_sample::headline::RatioFound,
+    two_sample::interval::IntervalReport,
+};
 use speedup_core::{experiment::Experiment, repetition::Order, value::seed::below};
 use speedup_statistics::ratio::{PairedMedianRatio, QuantileRatio, RatioError};
 use speedup_statistics::{inference::ConfidenceLevel, sample::Sample, sample::SampleQuantile};
@@ -227,4 +229,21 @@ impl fmt::Display for TailTakes {
             ),
         }
     }
+}
+
+/// Why there is no interval of a quantile of single runs.
+pub(super) fn too_few_runs(probability: f64, needed: u64, level: ConfidenceLevel) -> Reason {
+    let sentence = format!(
+        "The interval of p{} takes {} independent runs of each version at {level}: plan more, or ask for a quantile nearer to the \
+         median",
+        hundredths(probability),
+        grouped(needed),
+    );
+    Reason::new(ReasonCode::TooFewRuns, sentence)
+}
+
+/// A probability as the number of a percentile.
+pub(super) fn hundredths(probability: f64) -> String {
+    let rounded = (probability * 1e8).round() / 1e6;
+    rounded.to_string()
 }

@@ -3,8 +3,7 @@
 //! Lease epochs are given in order, and a host holds one lease at a time; so the attempts of a host, by their epochs, are what
 //! it did in this experiment, whatever the plan claims.
 
-use super::numbers::{Number, Numbers};
-use crate::study::validity::host_effect::HostLabel;
+use super::{numbers::Number, numbers::Numbers};
 use speedup_core::{
     fingerprint::ClassId, fingerprint::HardwareId, independence::Independence, independence::Readings,
     independence::Rest, machine::event::AttemptEnd, machine::event::EndedAttempt, run::lease::Lease,
@@ -188,6 +187,9 @@ impl Machines {
         machines
     }
 }
+
+/// The id of a host, and what people call it where that tells it from others.
+pub(crate) type HostLabel = (String, Option<String>);
 
 impl Evidence {
     /// None yet, with room for the attempts of so many runs.

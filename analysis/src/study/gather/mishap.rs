@@ -1,6 +1,7 @@
 //! What went otherwise than planned in a cell: failures, lost attempts, late reports. None of it is analysed;
 //! all of it is counted.
 
+use crate::study::Study;
 use serde::{Deserialize, Serialize};
 use speedup_core::run::{AfterLoss, LossReason, Obstacle, record::Failure, record::Output, record::Record};
 use speedup_core::value::foreign::is_obeyed;
@@ -159,4 +160,35 @@ pub(crate) fn one_line(text: &str) -> Option<String> {
         shown.push('…');
     }
     (!shown.trim().is_empty()).then_some(shown)
+}
+
+/// What was not measured, over all cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MishapTotals {
+    /// Runs in which the benchmark failed.
+    pub failed_runs: u64,
+    /// Those of them that did not end in time.
+    pub timeouts: u64,
+    /// Attempts that the infrastructure lost.
+    pub lost_attempts: u64,
+    /// Runs that lost all their attempts.
+    pub abandoned_runs: u64,
+    /// Reports that came too late.
+    pub late_reports: u64,
+    /// Attempts of runs that the plan did not have yet when it was read.
+    pub beyond_plan: u64,
+}
+
+impl MishapTotals {
+    pub(in crate::study) fn of(study: &Study) -> Self {
+        let mut totals = Self { beyond_plan: study.beyond_plan, ..Self::default() };
+        for cell in &study.cells {
+            totals.failed_runs += cell.mishaps.failed_runs();
+            totals.timeouts += cell.mishaps.timeouts();
+            totals.lost_attempts += cell.mishaps.lost_attempts();
+            totals.abandoned_runs += cell.mishaps.abandoned_runs;
+            totals.late_reports += cell.mishaps.late_reports;
+        }
+        totals
+    }
 }

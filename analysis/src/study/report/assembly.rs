@@ -1,23 +1,25 @@
 //! Puts the report of a study together.
 
-use super::{figures::FiguresReport, head::Head, method::MethodReport};
+use super::{figures::FiguresReport, method::MethodReport};
+use crate::study::compare::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
+use crate::study::compare::suite::{Suite, SuiteReport, Total};
+use crate::study::compare::{family, proportion, rule_verdict};
+use crate::study::validity::missing::{AttemptCounts, MissingReport, completeness, lacking, losses};
+use crate::study::validity::{built, diagnostics, disturbance, software};
+use crate::study::{Figures, Mixtures, ReportOptions, Study, scaling};
 use crate::study::{
-    Figures, Mixtures, ReportOptions, Study, compare::comparison::BenchmarkReport,
-    compare::comparison::CellReport, compare::comparison::ComparisonReport, compare::comparison::Pair,
-    compare::endpoint::EndpointReport, compare::headline::Declared, compare::looked,
-    compare::members::Members, compare::metric::MetricReport, compare::mixture::MixtureReport,
-    compare::multiplicity, compare::multiplicity::Multiplicity, compare::proportion, compare::suite::Suite,
-    compare::suite::SuiteReport, compare::suite::Total, design::Design, design::DesignKind,
-    gather::cell::CellRecords, gather::sampled::Sampled, missing::AttemptCounts, missing::MissingReport,
-    missing::completeness, missing::lacking, missing::losses, ranks::RanksReport, report::MishapTotals,
-    report::Report, report::SCHEMA_VERSION, rule::RuleReport, rule::RuleState, scaling,
-    scaling::ScalingReport, validity::built, validity::canary::CanaryReport,
-    validity::controls::ControlsReport, validity::diagnostics, validity::diagnostics::DiagnosticsReport,
-    validity::diagnostics::DiagnosticsSummary, validity::disturbance, validity::exclusion::ExclusionsReport,
+    compare::controls::ControlsReport, compare::endpoint::EndpointReport, compare::members::Members,
+    compare::metric::MetricReport, compare::mixture::MixtureReport,
+    compare::multiplicity::MultiplicityReport, design::Design, design::DesignKind, design::INDEPENDENT_RUN,
+    gather::cell::CellRecords, gather::mishap::MishapTotals, head::Head, ranks::RanksReport, report::Report,
+    report::SCHEMA_VERSION, rule::RuleKind, rule::RuleReport, rule::RuleState, sampled::Sampled,
+    scaling::ScalingReport, two_sample::headline::Declared, validity::canary::CanaryReport,
+    validity::diagnostic::DiagnosedCell, validity::diagnostics::DiagnosticsReport,
+    validity::diagnostics::DiagnosticsSummary, validity::exclusion::ExclusionsReport,
     validity::host_effect::OutlyingReport, validity::host_effect::WithoutReport,
-    validity::independence::IndependenceReport, validity::placement::PlacementReport, validity::software,
+    validity::independence::IndependenceReport, validity::placement::PlacementReport,
 };
-use crate::{conclusion::Warnings, gate::Conclusion};
+use crate::{conclusion::Warnings, count::counted, count::grouped, gate::Conclusion};
 use rayon::prelude::*;
 use speedup_core::{experiment, experiment::Rule, experiment::metric::Metric, value::id::HostId};
 use speedup_statistics::{
@@ -81,42 +83,36 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     );
     let mut endpoints = EndpointReport::all(study, &sampled, &circumstances.declared());
     if is_so_far {
-        for comparison in benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
-            comparison.withhold();
-        }
-        for row in endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.rows) {
-            row.withhold();
-        }
+        withhold_verdicts(&mut benchmarks, &mut endpoints);
     }
     let adjusted = all_concluded(&sampled, &mut benchmarks, &mut endpoints, &circumstances);
     let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
     if let Some(outlying) = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut()) {
         compare_without(outlying, &benchmarks, &circumstances);
     }
-    let suites = (1..).zip(adjusted).map(|(version, (total, multiplicity))| {
+    let mut suites = Vec::new();
+    for (version, (total, multiplicity)) in (1..).zip(adjusted) {
         let suite = suite(&sampled, &benchmarks, version, total, &circumstances, &mut warnings);
-        suite.with_family(multiplicity)
-    });
-    let suites: Vec<SuiteReport> = suites.collect();
+        suites.push(suite.with_multiplicity(multiplicity));
+    }
     if !suites.is_empty() {
         scaling::warn(study, &mut warnings);
     }
     let figures = match figures {
         Figures::LeftOut => None,
-        Figures::Drawn => Some(FiguresReport::new(&sampled, &benchmarks, &circumstances)),
+        Figures::Drawn => Some(FiguresReport::new(&sampled, &benchmarks, &study.evidence)),
     };
     if let Some(rule) = &mut rule {
-        crate::study::rule::conclude(rule, experiment, &benchmarks);
+        conclude_budget(rule, &benchmarks);
     }
-    let canary = canary(study, level);
-    if let Some(canary) = &canary {
-        canary.warn(&mut warnings);
-    }
+    let canary = canary(study, level, &mut warnings);
     let from_plan = level.get() == experiment.analysis.confidence;
-    let controls = match is_so_far {
-        true => None,
-        false => ControlsReport::new(study, &sampled, &benchmarks, level),
-    };
+    let mut controls = None;
+    let mut scaling = Vec::new();
+    if !is_so_far {
+        controls = ControlsReport::new(study, &sampled, &benchmarks, level);
+        scaling = ScalingReport::all(study, &sampled, level);
+    }
     if let Some(controls) = &controls {
         controls.warn(level, &mut warnings);
     }
@@ -129,7 +125,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         canary,
         controls,
         exclusions: ExclusionsReport::new(study),
-        scaling: if is_so_far { Vec::new() } else { ScalingReport::all(study, &sampled, level) },
+        scaling,
         ranks: RanksReport::all(study, &sampled, level),
         metrics,
         endpoints,
@@ -144,28 +140,76 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     Report { gates: Conclusion::of_rows(&report), ..report }
 }
 
+/// Gives the rows of a budget the verdicts of the benchmarks when both stages are over, as that rule has none of its own.
+///
+/// They are valid because the number of runs was computed from variances and costs before any difference was looked at:
+/// given the variances, the means of normal times are independent of it, so that a test at the final number of runs keeps
+/// its level; for other times approximately.
+fn conclude_budget(rule: &mut RuleReport, benchmarks: &[BenchmarkReport]) {
+    if rule.rule != RuleKind::Budget || rule.state != RuleState::Enough {
+        return;
+    }
+    for row in &mut rule.rows {
+        let benchmark = benchmarks.iter().find(|benchmark| benchmark.name == row.benchmark);
+        let comparison = benchmark.and_then(|benchmark| {
+            benchmark.comparisons.iter().find(|comparison| comparison.candidate == row.candidate)
+        });
+        let Some(comparison) = comparison else { continue };
+        row.verdict = comparison.verdict;
+        if let Some(headline) = comparison.headline() {
+            row.speedup = Some(headline.speedup);
+            row.speedup_interval = headline.interval.ends().map(|(lower, upper)| [lower, upper]);
+            row.test = headline.interval.method().map(str::to_owned);
+        }
+        let (unit, [of_baseline, of_candidate]) = match &comparison.design {
+            Some(design) => (design.noun(), [design.baseline_units, design.candidate_units]),
+            None => (INDEPENDENT_RUN, [comparison.baseline_n, comparison.candidate_n]),
+        };
+        row.sentence = format!(
+            "{}, {}: {} by the report's test, of {} and {} of the two versions.",
+            row.benchmark,
+            row.candidate,
+            comparison.verdict.words(),
+            grouped(of_baseline),
+            counted(of_candidate, unit)
+        );
+    }
+    rule.words += " The verdicts are the report's and keep its confidence level: the number of runs was set from variances and costs \
+                   alone, before a difference was looked at, exactly so for normal times and approximately for others.";
+}
+
+/// Takes back what only all runs of the plan allow.
+fn withhold_verdicts(benchmarks: &mut [BenchmarkReport], endpoints: &mut [EndpointReport]) {
+    for comparison in benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
+        comparison.withhold();
+    }
+    for row in endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.rows) {
+        row.withhold();
+    }
+}
+
 /// What is concluded of each candidate in total, and of all its verdicts together.
 fn all_concluded(
     sampled: &[Sampled<'_>],
     benchmarks: &mut [BenchmarkReport],
     endpoints: &mut [EndpointReport],
     circumstances: &Circumstances<'_>,
-) -> Vec<(Total, Multiplicity)> {
-    let of = |version| {
-        let total = over_all(sampled, benchmarks, version, circumstances).conclusion();
-        let multiplicity = match circumstances.looks {
-            None if !circumstances.is_so_far => {
-                adjust(benchmarks, endpoints, version, &total, circumstances.level)
-            }
-            // The looks of each benchmark are its own, and outstanding runs allow no verdict.
-            Some(_) | None => Multiplicity { reports: Vec::new(), total: Vec::new() },
-        };
-        (total, multiplicity)
-    };
-    if circumstances.study.plan.experiment.bisection().is_some() {
-        return Vec::new();
+) -> Vec<(Total, Vec<MultiplicityReport>)> {
+    let experiment = &circumstances.study.plan.experiment;
+    let mut concluded = Vec::new();
+    if experiment.bisection().is_some() {
+        return concluded;
     }
-    (1..circumstances.study.plan.experiment.compared().len()).map(of).collect()
+    for version in 1..experiment.compared().len() {
+        let mut total = over_all(sampled, benchmarks, version, circumstances).conclusion();
+        let mut multiplicity = Vec::new();
+        // The looks of each benchmark are its own, and outstanding runs allow no verdict.
+        if circumstances.looks.is_none() && !circumstances.is_so_far {
+            multiplicity = adjust(benchmarks, endpoints, version, &mut total, circumstances.level);
+        }
+        concluded.push((total, multiplicity));
+    }
+    concluded
 }
 
 /// Repeats the comparisons without the outlying hosts, if there are any. No sample loses a run by this: it only shows which
@@ -209,12 +253,14 @@ fn warn_of_the_runs(study: &Study, head: &Head, independence: &IndependenceRepor
     independence.warn(warnings);
 }
 
-/// What the canary says, where the plan has one.
-fn canary(study: &Study, level: ConfidenceLevel) -> Option<CanaryReport> {
+/// Reports the canary, where the plan has one, and raises its caveats.
+fn canary(study: &Study, level: ConfidenceLevel, warnings: &mut Warnings) -> Option<CanaryReport> {
     study.plan.experiment.canary.as_ref()?;
     let names = study.evidence.hosts.numbered().into_iter();
     let names = names.map(|(name, number)| (number, name.to_string()));
-    Some(study.canary.report(&names.collect(), |host| study.evidence.name_of(host), level))
+    let report = study.canary.report(&names.collect(), |host| study.evidence.name_of(host), level);
+    report.warn(warnings);
+    Some(report)
 }
 
 /// All benchmarks, in parallel; their caveats in plan order.
@@ -240,15 +286,15 @@ pub(crate) fn adjust(
     benchmarks: &mut [BenchmarkReport],
     endpoints: &mut [EndpointReport],
     version: usize,
-    total: &Total,
+    total: &mut Total,
     level: ConfidenceLevel,
-) -> Multiplicity {
+) -> Vec<MultiplicityReport> {
     let mut comparisons: Vec<_> =
         benchmarks.iter_mut().map(|benchmark| &mut benchmark.comparisons[version - 1]).collect();
     let candidate = comparisons.first().map_or_else(String::new, |comparison| comparison.candidate.clone());
     endpoints.iter_mut().for_each(|endpoint| endpoint.adjust_own(&candidate, level));
     let mut common: Vec<_> = EndpointReport::common(endpoints, &candidate).collect();
-    multiplicity::adjust(&mut comparisons, &mut common, total, level)
+    family::adjust(&mut comparisons, &mut common, total, level)
 }
 
 /// Concludes the diagnostics of all cells as one family.
@@ -262,7 +308,7 @@ fn diagnose(
     let (mut cells, mut reports) = (Vec::new(), Vec::new());
     for (sampled, benchmark) in sampled.iter().zip(benchmarks) {
         for (version, cell) in benchmark.cells.iter_mut().enumerate() {
-            if let Some(diagnosed) = sampled.diagnosed(version) {
+            if let Some(diagnosed) = DiagnosedCell::new(sampled, version) {
                 cells.push(diagnosed);
                 reports.push(cell.diagnostics.as_mut());
             }
@@ -309,7 +355,7 @@ fn benchmark(
             Mixtures::LeftOut => None,
             Mixtures::Fitted => sample.map(|sample| MixtureReport::new(sample, sampled.name, name, seed)),
         };
-        let diagnosed = sampled.diagnosed(version);
+        let diagnosed = DiagnosedCell::new(sampled, version);
         let mut diagnostics = diagnosed.as_ref().and_then(DiagnosticsReport::new);
         if let (Some(diagnostics), Some(cell), Some(mixture)) = (&mut diagnostics, &diagnosed, &mixture) {
             diagnostics.modes = mixture.against_hosts(cell, name, seed);
@@ -322,12 +368,12 @@ fn benchmark(
     // Some tell the verdict.
     let mut unsaid = Warnings::default();
     let warnings = if circumstances.is_so_far { &mut unsaid } else { warnings };
-    declared.complete(&mut cells, &sampled.samples);
+    CellReport::add_trimmed_means(&mut cells, &sampled.samples, &declared);
     let comparisons = (1..versions.len())
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());
             let arranged = sampled.arranged[version - 1].as_ref();
-            let looked = looked::of(looks, sampled.name, &versions[version].name);
+            let looked = rule_verdict::interim_verdict(looks, sampled.name, &versions[version].name);
             let looked = looked.as_ref();
             let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged, looked };
             let about = match versions.len() {
@@ -437,16 +483,19 @@ fn without_hosts(
     // What these verdicts are worth is not asked.
     let mut unsaid = Warnings::default();
     let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);
-    let candidate = |version: usize| {
-        let total = over_all(&sampled, &compared, version, circumstances).conclusion();
-        adjust(&mut compared, &mut [], version, &total, circumstances.level);
+    let mut reports = Vec::new();
+    for version in 1..versions {
+        let mut total = over_all(&sampled, &compared, version, circumstances).conclusion();
+        adjust(&mut compared, &mut [], version, &mut total, circumstances.level);
         let SuiteReport { candidate, verdict, speedup, .. } =
             suite(&sampled, &compared, version, total, circumstances, &mut unsaid);
-        let others = reported.iter().zip(&compared).filter(|(with, without)| {
-            with.comparisons[version - 1].verdict != without.comparisons[version - 1].verdict
-        });
-        let changed = others.map(|(with, _)| with.name.clone()).collect();
-        WithoutReport { candidate, verdict, speedup, changed }
-    };
-    (1..versions).map(candidate).collect()
+        let mut changed = Vec::new();
+        for (with, without) in reported.iter().zip(&compared) {
+            if with.comparisons[version - 1].verdict != without.comparisons[version - 1].verdict {
+                changed.push(with.name.clone());
+            }
+        }
+        reports.push(WithoutReport { candidate, verdict, speedup, changed });
+    }
+    reports
 }

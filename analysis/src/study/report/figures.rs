@@ -6,11 +6,10 @@
 mod curve;
 
 use self::curve::{Grid, picked_ranks};
-use super::assembly::Circumstances;
 use crate::count::{counted, grouped};
 use crate::study::compare::comparison::{BenchmarkReport, ComparisonReport};
 use crate::study::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
-use crate::study::gather::sampled::Sampled;
+use crate::study::{gather::evidence::Evidence, sampled::Sampled};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
@@ -110,12 +109,7 @@ pub struct PrecisionFigure {
 
 impl FiguresReport {
     /// The figures of the benchmarks with the largest effects.
-    pub(crate) fn new(
-        sampled: &[Sampled<'_>],
-        benchmarks: &[BenchmarkReport],
-        circumstances: &Circumstances<'_>,
-    ) -> Self {
-        let evidence = &circumstances.study.evidence;
+    pub(crate) fn new(sampled: &[Sampled<'_>], benchmarks: &[BenchmarkReport], evidence: &Evidence) -> Self {
         let names: Vec<&_> = evidence.hosts.names().collect();
         let chosen = chosen(benchmarks);
         let drawn = chosen.par_iter().map(|at| BenchmarkFigures::new(&sampled[*at], &benchmarks[*at]));

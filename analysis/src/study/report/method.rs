@@ -1,8 +1,8 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
-use crate::study::advice::{AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
-use crate::study::compare::headline::Declared;
-use crate::study::design::{Design, has_builds};
+use crate::study::two_sample::advice::{AdviceReport, MOST_RUNS_ADVISED, RELATIVE_HALF_WIDTH};
+use crate::study::two_sample::headline::{Declared, POWER};
+use crate::study::{design::Design, design::has_builds};
 use crate::{conclusion::Spelled, conclusion::Word, count};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment, Family, Weights};

@@ -12,12 +12,12 @@ pub use self::report::{
 };
 use super::{RuleKind, RuleReport, RuleState};
 use crate::{study::Study, study::gather::cell::CellRecords};
-use speedup_core::experiment::{Bisection, EndpointSubject, metric::Metric};
+use speedup_core::experiment::{Bisection, EndpointSubject, Version, metric::Metric, prior::PathWeight};
 use speedup_core::{machine::StatusPhase, value::id::VersionIndex};
 use speedup_statistics::bisection::{
-    CommitLine, FEWEST_BLOCK_RUNS, StepAnswer, StepBisection, StepCaveat, StepRule, StepVerdict,
+    CommitLine, CommitSet, FEWEST_BLOCK_RUNS, StepAnswer, StepBisection, StepCaveat, StepRule, StepVerdict,
 };
-use speedup_statistics::inference::{ConfidenceLevel, Threshold};
+use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, sample::Sample};
 use std::collections::BTreeSet;
 
 /// The method, with its source.
@@ -161,6 +161,129 @@ impl<'s> Line<'s> {
     /// An end of which every run failed: without it nothing can be said.
     fn failing_end(&self) -> Option<usize> {
         [0, self.last()].into_iter().find(|end| has_only_failed(&self.study.cells[*end]))
+    }
+}
+
+impl Line<'_> {
+    fn report(&self, next: Option<NextProbes>) -> BisectionReport {
+        let verdict = match (self.failing_end(), self.answer.verdict) {
+            (Some(_), _) => BisectionVerdict::NoEnd,
+            (None, StepVerdict::Step) => BisectionVerdict::Step,
+            (None, StepVerdict::NoStep) => BisectionVerdict::NoStep,
+            (None, StepVerdict::Several) => BisectionVerdict::Several,
+            (None, StepVerdict::Undecided) => BisectionVerdict::Undecided,
+        };
+        let size = self
+            .answer
+            .size
+            .map(|size| StepSizeReport { ratio: size.ratio, interval: [size.lower, size.upper] });
+        let several = self.answer.several.as_ref().map(|several| SeveralStepsReport {
+            probability: several.probability,
+            first: self.set(&several.first),
+            second: self.set(&several.second),
+        });
+        let experiment = &self.study.plan.experiment;
+        let report = BisectionReport {
+            verdict: verdict.into(),
+            sentence: String::new(),
+            benchmark: experiment.benchmarks.first().map_or_else(String::new, |one| one.name.clone()),
+            metric: self.metric_name().to_owned(),
+            margin: self.margin,
+            prior: self.prior(),
+            set: self.set(&self.answer.commits),
+            size,
+            no_step: self.answer.no_step,
+            several,
+            commits: self.commits(),
+            runs: self.study.cells.iter().map(|cell| cell.runs() as u64).sum(),
+            maximum: self.rule.maximum,
+            next,
+            caveats: Vec::new(),
+        };
+        let failing = self.failing_end().map(|end| experiment.versions[end].name.as_str());
+        let sentence = words::sentence(&report, failing, self.level.get());
+        let caveats = self.caveats(&report);
+        BisectionReport { sentence, caveats, ..report }
+    }
+
+    fn prior(&self) -> Vec<PathWeightReport> {
+        let prior = self.study.plan.experiment.analysis.prior.iter();
+        let report = |of: &PathWeight| PathWeightReport { path: of.path.clone(), weight: of.weight };
+        prior.flat_map(|prior| prior.paths.iter().map(report)).collect()
+    }
+
+    /// How likely a commit was held to be, where they are not equal.
+    fn beforehand(&self, at: usize) -> Option<f64> {
+        let prior = self.study.plan.experiment.analysis.prior.as_ref();
+        prior.map(|_| self.search.line().prior()[at])
+    }
+
+    fn metric_name(&self) -> &str {
+        match self.metric {
+            EndpointSubject::Own(_, own) => &own.name,
+            EndpointSubject::Metric(metric) => metric.name(),
+            EndpointSubject::Quantile(_) => Metric::Wall.name(),
+        }
+    }
+
+    fn set(&self, set: &CommitSet) -> CommitSetReport {
+        let name = |commit: usize| self.study.plan.experiment.versions[commit].name.clone();
+        let versions = set.commits.iter().copied().map(name).collect();
+        CommitSetReport { versions, probability: set.probability, likeliest: name(set.likeliest) }
+    }
+
+    fn commits(&self) -> Vec<LineCommit> {
+        let probabilities = self.search.probabilities();
+        let versions = self.study.plan.experiment.versions.iter().enumerate();
+        versions.map(|(at, version)| self.commit(at, version, probabilities[at])).collect()
+    }
+
+    fn commit(&self, at: usize, version: &Version, probability: f64) -> LineCommit {
+        let cell = &self.study.cells[at];
+        let state = if has_only_failed(cell) {
+            LineCommitState::Failing
+        } else if is_passed_over(self.study, at) {
+            LineCommitState::NotBuilt
+        } else if cell.runs() > 0 {
+            LineCommitState::Measured
+        } else {
+            LineCommitState::NotProbed
+        };
+        let values = values(self.study, cell, self.metric).into_iter().map(|(_, value)| value).collect();
+        let commit = version.commit.as_ref();
+        LineCommit {
+            version: version.name.clone(),
+            id: commit.map(|commit| commit.id.clone()),
+            subject: commit.map_or_else(String::new, |commit| commit.subject.clone()),
+            state: state.into(),
+            runs: cell.runs() as u64,
+            median: Sample::new(values).ok().map(|sample| sample.median()),
+            probability,
+            beforehand: self.beforehand(at),
+        }
+    }
+
+    fn caveats(&self, report: &BisectionReport) -> Vec<String> {
+        let mut caveats: Vec<String> = words::prior(report).into_iter().collect();
+        let has_step = report.verdict.known() != Some(BisectionVerdict::NoStep);
+        for caveat in &self.answer.caveats {
+            match caveat {
+                StepCaveat::PerhapsSeveral => caveats.push(words::PERHAPS_SEVERAL.to_owned()),
+                StepCaveat::Unbuildable { commits } if has_step => caveats.push(words::passed_over(*commits)),
+                // Without a step there is none to be told from another.
+                StepCaveat::Unbuildable { .. } => {}
+            }
+        }
+        if self.without_value > 0 {
+            caveats.push(words::without_value(self.without_value, &report.metric));
+        }
+        if was_cancelled(self.study) {
+            caveats.push(words::CANCELLED.to_owned());
+        }
+        if report.verdict == BisectionVerdict::Step && self.margin.is_none() {
+            caveats.push(words::NO_MARGIN.to_owned());
+        }
+        caveats
     }
 }
 

@@ -1,9 +1,9 @@
 //! A time on hosts, split over the levels: the pilot's variances and costs give the boots of a visit and the runs of a
 //! boot, and what is left of the time gives the visits.
 
-use super::{Finding, RuleReport, RuleRow, costs::UnitCosts, units};
+use super::{Finding, RuleRow, costs::UnitCosts, units};
 use crate::count::{counted, grouped};
-use crate::study::{BenchmarkReport, Study, design::INDEPENDENT_RUN};
+use crate::study::Study;
 use speedup_core::{experiment::Metric, plan::Shape, value::id::RunIndex, value::time::Span};
 use speedup_statistics::levels::{LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
@@ -131,39 +131,6 @@ fn row(study: &Study, comparison: &units::Comparison<'_>, planned: &[u32]) -> Ru
         ),
         ..RuleRow::of(comparison, study, planned)
     }
-}
-
-/// Gives the rows the verdicts of the report. They are valid because the number of runs was computed from variances and
-/// costs before any difference was looked at: given the variances, the means of normal times are independent of it, so
-/// that a test at the final number of runs keeps its level; for other times approximately.
-pub(in crate::study) fn conclude(rule: &mut RuleReport, benchmarks: &[BenchmarkReport]) {
-    for row in &mut rule.rows {
-        let benchmark = benchmarks.iter().find(|benchmark| benchmark.name == row.benchmark);
-        let comparison = benchmark.and_then(|benchmark| {
-            benchmark.comparisons.iter().find(|comparison| comparison.candidate == row.candidate)
-        });
-        let Some(comparison) = comparison else { continue };
-        row.verdict = comparison.verdict;
-        if let Some(headline) = comparison.headline() {
-            row.speedup = Some(headline.speedup);
-            row.speedup_interval = headline.interval.ends().map(|(lower, upper)| [lower, upper]);
-            row.test = headline.interval.method().map(str::to_owned);
-        }
-        let (unit, [of_baseline, of_candidate]) = match &comparison.design {
-            Some(design) => (design.noun(), [design.baseline_units, design.candidate_units]),
-            None => (INDEPENDENT_RUN, [comparison.baseline_n, comparison.candidate_n]),
-        };
-        row.sentence = format!(
-            "{}, {}: {} by the report's test, of {} and {} of the two versions.",
-            row.benchmark,
-            row.candidate,
-            comparison.verdict.words(),
-            grouped(of_baseline),
-            counted(of_candidate, unit)
-        );
-    }
-    rule.words += " The verdicts are the report's and keep its confidence level: the number of runs was set from variances and costs \
-                   alone, before a difference was looked at, exactly so for normal times and approximately for others.";
 }
 
 fn in_words(

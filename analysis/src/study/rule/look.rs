@@ -1,8 +1,10 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
-use crate::study::compare::{headline::Declared, headline::Sides, stratified};
-use crate::study::{Study, design::Design, design::class_weight, gather::numbers::Number};
+use crate::study::{
+    Study, design::Design, design::class_weight, gather::numbers::Number, two_sample::headline::Declared,
+    two_sample::headline::Sides, two_sample::stratified,
+};
 use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
 use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,

@@ -1,9 +1,11 @@
 //! Stein's two stages: from the pilot's spread, the visits that bring an interval to within the precision; after the second stage, that
 //! interval. Where the plan declares trimmed means it is of their ratio, else of the difference of the means.
 
-use super::{Finding, Promise, RuleRow, units, units::Comparison, units::Units};
-use crate::study::compare::headline::trim_share;
-use crate::{conclusion::Verdict, count, count::counted, count::grouped, count::percent, study::Study};
+use super::units::{Comparison, Units};
+use super::{Finding, Promise, RuleRow, units};
+use crate::count::{counted, grouped, percent};
+use crate::study::{Study, two_sample::headline::trim_share};
+use crate::{conclusion::Verdict, count};
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::planning::two_stage::{TwoStage, TwoStageError};

@@ -1,9 +1,11 @@
 //! Looks at growing data: at each, a two-sided test of the declared centre of every benchmark at the risk that the spending
 //! function gives the look; a benchmark whose candidates are all concluded gets no further runs.
 
-use super::{Finding, LookReport, RuleRow, look::Looked, look::Seen, pilot, units, units::Comparison};
-use crate::study::compare::headline::trim_share;
-use crate::{conclusion::Verdict, count, count::counted, count::p_value, count::percent, study::Study};
+use super::{Finding, LookReport, RuleRow, pilot, units};
+use super::{look::Looked, look::Seen, units::Comparison};
+use crate::count::{counted, p_value, percent};
+use crate::study::{Study, two_sample::headline::trim_share};
+use crate::{conclusion::Verdict, count};
 use speedup_core::experiment::{Center, Experiment, Order, Rule, Spending};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::{ConfidenceLevel, PValue};

@@ -1,6 +1,7 @@
 //! One diagnostic: what it says, of what it is a sign, and the cell of which it is asked.
 
-use crate::{conclusion::WarningCode, study::gather::evidence::NamedSeat, study::gather::evidence::Seats};
+use crate::conclusion::WarningCode;
+use crate::study::{gather::evidence::NamedSeat, gather::evidence::Seats, sampled::Sampled};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::{inference::PValue, sample::Sample};
@@ -92,6 +93,20 @@ impl From<Sign> for WarningCode {
 }
 
 impl<'a> DiagnosedCell<'a> {
+    /// The cell of a version, if it was measured.
+    pub(crate) fn new(sampled: &'a Sampled<'_>, version: usize) -> Option<Self> {
+        let sample = sampled.samples[version].as_ref()?;
+        Some(Self {
+            about: sampled.name,
+            sample,
+            seats: &sampled.seats[version],
+            gangs: &sampled.gangs[version],
+            builds: &sampled.builds[version],
+            independent: sampled.ordered[version].as_ref().unwrap_or(sample),
+            classes_are_blocks: sampled.classes_are_blocks,
+        })
+    }
+
     /// The runs with the numbers of their hosts, of which each has one; apart for each build, and for each
     /// fingerprint class where the classes are blocks, since builds, and hosts of another class, are known to differ.
     pub(crate) fn by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<u32>)> {

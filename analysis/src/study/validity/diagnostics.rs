@@ -5,9 +5,10 @@
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
-use super::{host_effect::HostEffectReport, host_effect::HostLabel, placement::PlacementReport};
-use crate::study::{gather::evidence::NamedSeat, gather::evidence::Seats, missing::MissingReport};
-use crate::{conclusion::Spelled, conclusion::WarningCode, conclusion::Warnings, count::counted};
+use super::{host_effect::HostEffectReport, missing::MissingReport, placement::PlacementReport};
+use crate::conclusion::{Spelled, WarningCode, Warnings};
+use crate::count::counted;
+use crate::study::gather::evidence::{HostLabel, NamedSeat, Seats};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};

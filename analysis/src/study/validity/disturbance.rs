@@ -1,6 +1,6 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
-use crate::study::{Study, gather::cell::ConditionCounts, gather::sampled::Sampled};
+use crate::study::{Study, gather::cell::ConditionCounts, sampled::Sampled};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, test::FisherExact};
 use std::collections::BTreeMap;

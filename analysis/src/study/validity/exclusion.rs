@@ -1,7 +1,7 @@
 //! The hosts that were taken out of service while the experiment ran: drained, or quarantined because something was wrong
 //! with them. Their observations stay in their samples, so the report says how many those are.
 
-use crate::study::{Study, report::head::calendar};
+use crate::study::{Study, head::calendar};
 use crate::{conclusion::Spelled, conclusion::Word, count::counted};
 use serde::{Deserialize, Serialize};
 use speedup_core::{host::Exclusion, host::ExclusionCause, value::id::HostId};

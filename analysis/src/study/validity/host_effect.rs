@@ -5,6 +5,7 @@
 //! run, and nothing is tested: that is the price of independence, and what a selftest of the pool is for.
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
+use crate::study::gather::evidence::HostLabel;
 use crate::{
     conclusion::Reason, conclusion::ReasonCode, conclusion::Verdict, count::counted, count::percent,
 };
@@ -68,9 +69,6 @@ pub struct OutlyingReport {
     #[serde(default)]
     pub without: Vec<WithoutReport>,
 }
-
-/// The id of a host, and what people call it where that tells it from others.
-pub(crate) type HostLabel = (String, Option<String>);
 
 /// A host that is unlike the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

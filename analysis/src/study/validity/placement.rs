@@ -3,9 +3,12 @@
 //! had the better one.
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
-use crate::study::gather::{numbers::Number, sampled::Sampled};
-use crate::study::{Study, compare::protocol::IntervalReport, design::class_weight};
-use crate::{conclusion::Verdict, count::counted, count::p_value, count::percent, count::ratio};
+use crate::conclusion::Verdict;
+use crate::count::{counted, p_value, percent, ratio};
+use crate::study::{
+    Study, design::class_weight, gather::numbers::Number, sampled::Sampled,
+    two_sample::interval::IntervalReport,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Rule, value::id::RunIndex};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
@@ -220,7 +223,7 @@ fn within(
     let mut strata: BTreeMap<(Option<Number>, u32), [Vec<f64>; 2]> = BTreeMap::new();
     let mut all = 0;
     for (side, of) in [(0, 0), (1, version)] {
-        let cell = sampled.diagnosed(of)?;
+        let cell = DiagnosedCell::new(sampled, of)?;
         for (value, seat) in cell.sample.in_run_order().iter().zip(cell.seats.iter()) {
             all += 1;
             let Some(span) = known(seat.run) else { continue };

@@ -1,7 +1,7 @@
 //! Whether the measured runs of a cell had one software and executed one program, as a version
 //! has on all hosts; and that what the start of a container takes is part of each time.
 
-use crate::study::{Study, gather::sampled::Sampled};
+use crate::study::{Study, sampled::Sampled};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 use speedup_core::run::software::ImageIdentity;
 use std::collections::BTreeSet;

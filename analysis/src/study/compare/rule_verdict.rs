@@ -4,16 +4,21 @@
 //! Speedup-Test gives no verdict there. The rule's two-sided test of the declared centre at the risk of its look stands in the
 //! place of that centre's protocol, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9).
 
-use super::protocol::{AnswerOutcome, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
+use crate::study::two_sample::interval::IntervalReport;
+use crate::study::two_sample::protocol::{AnswerOutcome, ProtocolAnswer, ProtocolReport, TestReport};
 use speedup_statistics::{inference::ConfidenceLevel, protocol::speedup_test::Question};
 
 /// What the rule says of a comparison.
-pub(crate) type Looked<'a> = Result<(&'a RuleRow, LookReport), Reason>;
+pub(crate) type InterimVerdict<'a> = Result<(&'a RuleRow, LookReport), Reason>;
 
 /// What `rule` says of a candidate on a benchmark; `None` where the plan has no looks.
-pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &str) -> Option<Looked<'a>> {
+pub(crate) fn interim_verdict<'a>(
+    rule: Option<&'a RuleReport>,
+    benchmark: &str,
+    candidate: &str,
+) -> Option<InterimVerdict<'a>> {
     let rule = rule.filter(|rule| rule.is_by_looks())?;
     let row = rule.rows.iter().find(|row| row.benchmark == benchmark && row.candidate == candidate);
     Some(row.and_then(|row| Some((row, row.look?))).ok_or_else(|| match rule.state {
@@ -47,7 +52,7 @@ pub(crate) fn interval(row: &RuleRow, level: ConfidenceLevel) -> IntervalReport 
 }
 
 /// The rule's answer in the place of a protocol.
-pub(crate) fn judged(
+pub(crate) fn protocol_report(
     row: &RuleRow,
     look: LookReport,
     protocol: Protocol,

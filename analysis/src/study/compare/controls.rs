@@ -1,11 +1,13 @@
 //! Controls: comparisons of which the answer is known, because nothing differs. They say how often this experiment, on its hosts and
 //! with its runs, found a difference that is none, and how small a difference it could have found.
 
+use super::{comparison::BenchmarkReport, endpoint};
 use crate::conclusion::{Reason, Verdict, WarningCode, Warnings};
 use crate::count::{about, grouped, percent};
-use crate::study::compare::headline::{Declared, HeadlineReport, RatioFound};
-use crate::study::compare::{comparison::BenchmarkReport, endpoint, protocol::IntervalReport};
-use crate::study::{POWER, Study, gather::cell::CellRecords, gather::sampled::Sampled};
+use crate::study::two_sample::headline::{Declared, HeadlineReport, RatioFound};
+use crate::study::{
+    POWER, Study, gather::cell::CellRecords, sampled::Sampled, two_sample::interval::IntervalReport,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{EndpointSubject, Experiment, metric::Better, metric::Metric};
 use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};

@@ -1,7 +1,7 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::study::{Study, StudyStanding, gather::cell::ConditionCounts};
-use crate::{conclusion::Spelled, conclusion::Word};
+use super::{Study, StudyStanding, gather::cell::ConditionCounts};
+use crate::conclusion::{Spelled, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::{StatusPhase, event::Tally};
 use speedup_core::{experiment::Version, value::time::Timestamp};

@@ -6,8 +6,9 @@
 //! Elteren's test.
 
 use super::paired::{Allowed, MainTest, judge, refusal, report_with};
-use super::protocol::{IntervalReport, Judged};
-use crate::{conclusion::Protocol, conclusion::Reason, conclusion::ReasonCode, study::design::class_weight};
+use super::{interval::IntervalReport, protocol::Judged};
+use crate::conclusion::{Protocol, Reason, ReasonCode};
+use crate::study::design::class_weight;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio, SuiteRatioError};
 use speedup_statistics::test::{ShapiroWilk, VanElteren};

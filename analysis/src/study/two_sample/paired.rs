@@ -4,9 +4,9 @@
 //! differences of pairs as normal, tested on at most 30 of them; the median takes the logarithms of their ratios as
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 
+use super::interval::{IntervalReport, codes};
 use super::protocol::{
-    AnswerOutcome, AssumptionReport, IntervalReport, Judged, ProtocolAnswer, ProtocolAssumption,
-    ProtocolReport, TestReport, codes,
+    AnswerOutcome, AssumptionReport, Judged, ProtocolAnswer, ProtocolAssumption, ProtocolReport, TestReport,
 };
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;

@@ -16,7 +16,7 @@ impl Declared {
     /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values
     /// that are all equal have no mean with an error, and one centre: they are compared as medians, as are trimmed means where nothing
     /// varies after trimming.
-    pub(super) fn compared(
+    pub(crate) fn compared(
         &self,
         over: &Sample,
         under: &Sample,

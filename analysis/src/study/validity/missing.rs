@@ -4,13 +4,13 @@
 //! Where both versions miss alike it is noise; where they do not the difference of the samples may be of what is missing.
 //! Fisher's exact test compares the shares, given how many are missing in all.
 
-pub(super) mod completeness;
-pub(super) mod lacking;
-pub(super) mod losses;
+pub(in crate::study) mod completeness;
+pub(in crate::study) mod lacking;
+pub(in crate::study) mod losses;
 
+use super::diagnostic::{DiagnosticReport, Sign};
 use crate::count::{counted, grouped};
 use crate::study::gather::cell::CellRecords;
-use crate::study::validity::diagnostic::{DiagnosticReport, Sign};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::{inference::Alternative, test::FisherExact};
 
@@ -50,7 +50,7 @@ pub struct AttemptCounts {
 
 impl AttemptCounts {
     /// Those of several cells together.
-    pub(super) fn sum<'a>(cells: impl IntoIterator<Item = &'a CellRecords>) -> Self {
+    pub(crate) fn sum<'a>(cells: impl IntoIterator<Item = &'a CellRecords>) -> Self {
         let mut counts = Self::default();
         for cell in cells {
             let failed = cell.mishaps.failed_runs();
@@ -67,7 +67,7 @@ impl AttemptCounts {
 }
 
 impl MissingReport {
-    pub(super) fn new(candidate: &str, [of_baseline, of_candidate]: [AttemptCounts; 2]) -> Self {
+    pub(crate) fn new(candidate: &str, [of_baseline, of_candidate]: [AttemptCounts; 2]) -> Self {
         let shares =
             |count: fn(&AttemptCounts) -> (u64, u64)| test(count(&of_baseline), count(&of_candidate));
         Self {
@@ -81,7 +81,7 @@ impl MissingReport {
     }
 
     /// The tests with what they are signs of.
-    pub(super) fn tests(&mut self) -> impl Iterator<Item = (Sign, &mut DiagnosticReport)> {
+    pub(crate) fn tests(&mut self) -> impl Iterator<Item = (Sign, &mut DiagnosticReport)> {
         let losses = self.losses.as_mut().map(|test| (Sign::LossesDiffer, test));
         losses.into_iter().chain(self.failures.as_mut().map(|test| (Sign::FailuresDiffer, test)))
     }

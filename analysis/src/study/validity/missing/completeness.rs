@@ -1,6 +1,6 @@
 //! What the reader must know of a report that is not from all planned runs, or from more.
 
-use crate::study::{ReportPhase, Study, report::head::Head, report::head::State};
+use crate::study::{ReportPhase, Study, head::Head, head::State};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 
 /// Raises what there is of the first kind.

@@ -4,14 +4,12 @@
 //! shows it, and an experiment that is extended until it does has no confidence level. The numbers are for planning
 //! the next experiment.
 
-use crate::conclusion::{Reason, Verdict, Word};
-use crate::study::{Report, RunUnit, compare::comparison::ComparisonReport};
+use super::headline::{HeadlineReport, POWER};
+use crate::{conclusion::Reason, conclusion::Verdict, conclusion::Word, study::design::RunUnit};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::planning::required_repetitions::{SpeedupGoal, TrimmedDetection};
 use speedup_statistics::{distribution::normal, inference::Alternative, inference::ConfidenceLevel};
 
-/// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
-pub const POWER: f64 = 0.8;
 /// The probability with which the limit that is planned with is above the pilot's true spread.
 pub const ASSURANCE: f64 = 0.8;
 /// The relative half-width of the speedup's interval: one percent is what reports of speedups tell apart.
@@ -29,47 +27,6 @@ pub struct AdviceReport {
     pub detection: RequiredRunsReport,
     /// To know the speedup well.
     pub precision: RequiredRunsReport,
-}
-
-/// What the undecided comparisons of a report take together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UndecidedAdvice<'r> {
-    /// How many comparisons are undecided.
-    pub undecided: u64,
-    /// What is counted where it is not runs.
-    pub unit: Option<&'r Word<RunUnit>>,
-    /// The fewest runs of a version that there are.
-    pub now: u64,
-    /// Runs of each version with which the half of them have the precision [`RELATIVE_HALF_WIDTH`]; absent where no practical number gives it.
-    pub typical: Option<u64>,
-    /// The same for all of them.
-    pub noisiest: Option<u64>,
-    /// Whether all of them have that precision.
-    pub is_precise: bool,
-}
-
-impl<'r> UndecidedAdvice<'r> {
-    /// Of all comparisons with advice; `None` where there are none.
-    pub fn new(report: &'r Report) -> Option<Self> {
-        let mut undecided = 0;
-        let mut needed = Vec::new();
-        let mut unit = None;
-        let mut now = u64::MAX;
-        let mut is_precise = true;
-        for comparison in report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons) {
-            undecided += u64::from(comparison.verdict == Verdict::Undecided);
-            let Some(advice) = &comparison.advice else { continue };
-            unit = unit.or(advice.unit.as_ref());
-            now = now.min(comparison.baseline_n).min(comparison.candidate_n);
-            is_precise &= matches!(advice.precision.reach, ReachReport::Reached { .. });
-            needed.push(advice.precision.reach.needed().unwrap_or(u64::MAX));
-        }
-        needed.sort_unstable();
-        let practical = |needed: u64| (needed < u64::MAX).then_some(needed);
-        let typical = practical(*needed.get(needed.len().checked_sub(1)? / 2)?);
-        let noisiest = practical(*needed.last()?);
-        Some(Self { undecided, unit, now, typical, noisiest, is_precise })
-    }
 }
 
 /// Runs for one goal.
@@ -115,22 +72,21 @@ pub enum ReachReport {
 
 impl AdviceReport {
     /// The method's full name.
-    pub(super) const NAME: &'static str =
+    pub(in crate::study) const NAME: &'static str =
         "the width of the interval, which falls with the root of the number of runs";
 
-    /// For a comparison that is undecided, of so many independent units; `None` for all others. `planned` is the plan of its test, where
-    /// there is one.
-    pub(super) fn new(
-        comparison: &ComparisonReport,
+    /// Plans for a headline that is undecided, with so many independent units of each version; `None` for all others. `planned` is the
+    /// plan of its test, where there is one.
+    pub(crate) fn new(
+        first: &HeadlineReport,
+        unit: Option<Word<RunUnit>>,
         planned: Option<&TrimmedDetection>,
         units: u64,
         level: ConfidenceLevel,
     ) -> Option<Self> {
-        if comparison.verdict != Verdict::Undecided {
+        if first.verdict != Verdict::Undecided {
             return None;
         }
-        let first = comparison.first.as_ref()?;
-        let unit = comparison.design.as_ref().map(|design| design.unit.clone());
         let [detection, precision] = match planned {
             Some(planned) => {
                 let maximum = MOST_RUNS_ADVISED;

@@ -1,8 +1,9 @@
 //! One protocol's answers for one benchmark and candidate, as plain data.
 
+use super::interval::{IntervalReport, codes};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Word};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::{Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk};
+use speedup_statistics::inference::{Caveat, ConfidenceLevel, PValue, RatioInterval, Risk};
 use speedup_statistics::protocol::speedup_test::{
     Assumption, AssumptionCheck, AssumptionOutcome, MeanTest, MedianTest, ProtocolConclusion,
     ProtocolOutcome, Question, SubTest,
@@ -33,30 +34,6 @@ pub struct ProtocolReport {
     pub assumptions: Vec<AssumptionReport>,
     /// The answer in that direction at the best level that the data allow.
     pub best: ProtocolAnswer,
-}
-
-/// An interval, or why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum IntervalReport {
-    /// Both ends are known.
-    Bounded {
-        /// The full name of the method.
-        method: String,
-        /// The lower end.
-        lower: f64,
-        /// The upper end.
-        upper: f64,
-        /// The level achieved.
-        confidence: f64,
-        /// The code names of its caveats.
-        caveats: Vec<Word<WarningCode>>,
-    },
-    /// There is none.
-    Missing {
-        /// Why.
-        reason: Reason,
-    },
 }
 
 /// The answer of a protocol to one question at one level.
@@ -263,84 +240,6 @@ fn judge(
     Judged { report, caveats: at_level.caveats, interval_caveats }
 }
 
-impl IntervalReport {
-    /// That of the number with the other sign.
-    pub(super) fn mirrored(self) -> Self {
-        match self {
-            // 0 less 0 has a sign of its own.
-            Self::Bounded { method, lower, upper, confidence, caveats } => {
-                Self::Bounded { method, lower: 0.0 - upper, upper: 0.0 - lower, confidence, caveats }
-            }
-            Self::Missing { reason } => Self::Missing { reason },
-        }
-    }
-
-    /// The part of it between two numbers, as of a share.
-    pub(crate) fn within(&self, least: f64, most: f64) -> Self {
-        match self.clone() {
-            Self::Bounded { method, lower, upper, confidence, caveats } => {
-                let [lower, upper] = [lower, upper].map(|end| end.clamp(least, most));
-                Self::Bounded { method, lower, upper, confidence, caveats }
-            }
-            missing @ Self::Missing { .. } => missing,
-        }
-    }
-
-    /// The full name of the method, where there is an interval.
-    pub fn method(&self) -> Option<&str> {
-        match self {
-            Self::Bounded { method, .. } => Some(method),
-            Self::Missing { .. } => None,
-        }
-    }
-
-    /// Why there is none.
-    pub(super) fn reason(&self) -> Option<&Reason> {
-        match self {
-            Self::Bounded { .. } => None,
-            Self::Missing { reason } => Some(reason),
-        }
-    }
-
-    /// The ends, if they are known.
-    pub fn ends(&self) -> Option<(f64, f64)> {
-        match self {
-            Self::Bounded { lower, upper, .. } => Some((*lower, *upper)),
-            Self::Missing { .. } => None,
-        }
-    }
-}
-
-impl From<&RatioInterval> for IntervalReport {
-    fn from(interval: &RatioInterval) -> Self {
-        match interval {
-            RatioInterval::Bounded(interval) => interval.into(),
-            RatioInterval::Unbounded { reason, .. } => Self::Missing { reason: (*reason).into() },
-        }
-    }
-}
-
-impl From<&Interval> for IntervalReport {
-    fn from(interval: &Interval) -> Self {
-        Self::Bounded {
-            method: interval.method.to_owned(),
-            lower: interval.lower,
-            upper: interval.upper,
-            confidence: interval.level.get(),
-            caveats: codes(&interval.caveats),
-        }
-    }
-}
-
-impl From<&Result<RatioInterval, RatioError>> for IntervalReport {
-    fn from(interval: &Result<RatioInterval, RatioError>) -> Self {
-        match interval {
-            Ok(interval) => interval.into(),
-            Err(error) => Self::Missing { reason: Reason::from(error) },
-        }
-    }
-}
-
 impl From<&ProtocolConclusion> for ProtocolAnswer {
     fn from(conclusion: &ProtocolConclusion) -> Self {
         let outcome = match conclusion.outcome {
@@ -404,8 +303,4 @@ impl From<Verdict> for AnswerOutcome {
             Verdict::NotEnoughData => Self::CannotConclude,
         }
     }
-}
-
-pub(super) fn codes(caveats: &[Caveat]) -> Vec<Word<WarningCode>> {
-    caveats.iter().map(|caveat| WarningCode::from(caveat).into()).collect()
 }

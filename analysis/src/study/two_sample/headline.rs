@@ -6,13 +6,9 @@
 //! ratio to be within the declared margin, else *undecided*. The interval of the trimmed mean is the wider of a permutation interval and
 //! Yuen's; that of the median combines order statistics of each version on the log scale; that of the mean is Fieller's.
 
-use super::{
-    comparison::CellReport, multiplicity::OneSidedReport, protocol::IntervalReport, protocol::ProtocolReport,
-    stratified,
-};
+use super::{interval::IntervalReport, paired, protocol::ProtocolReport, stratified};
 use crate::conclusion::{Direction, Reason, ReasonCode, Verdict};
 use crate::count::counted;
-use crate::study::advice::POWER;
 use crate::study::design::{Arranged, INDEPENDENT_RUN, class_weight};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
@@ -24,6 +20,9 @@ use speedup_statistics::{
     ratio::SuiteRatioError, ratio::TrimShare, ratio::TrimmedRatio, ratio::difference::CenterDifference,
     sample::Sample, sample::SampleQuantile,
 };
+
+/// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
+pub const POWER: f64 = 0.8;
 
 /// What is said first of a candidate on a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,6 +63,30 @@ pub struct HeadlineReport {
     /// The degrees of freedom of that error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_df: Option<f64>,
+}
+
+/// The one-sided p-values of a headline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OneSidedReport {
+    /// Of the candidate being no faster.
+    pub faster: f64,
+    /// Of the candidate being no slower.
+    pub slower: f64,
+}
+
+impl OneSidedReport {
+    /// The tests of the speedup being `ratio`.
+    pub(crate) fn new(ratio: f64, p_value: impl Fn(f64, Alternative) -> PValue) -> Self {
+        Self {
+            faster: p_value(ratio, Alternative::Greater).told(),
+            slower: p_value(ratio, Alternative::Less).told(),
+        }
+    }
+
+    /// The two-sided p-value of the same ratio.
+    pub(crate) fn two_sided(self) -> PValue {
+        PValue::clamped(2.0 * PValue::from_told(self.faster.min(self.slower)).get())
+    }
 }
 
 /// On what scale versions were compared.
@@ -143,7 +166,7 @@ pub(crate) enum Sides<'s> {
 }
 
 impl<'s> Sides<'s> {
-    pub(super) fn new(baseline: &'s Sample, candidate: &'s Sample, arranged: Option<&'s Arranged>) -> Self {
+    pub(crate) fn new(baseline: &'s Sample, candidate: &'s Sample, arranged: Option<&'s Arranged>) -> Self {
         match arranged {
             Some(arranged) if arranged.are_pairs() => Self::Pairs(baseline, candidate),
             Some(arranged) if !arranged.blocks.is_empty() => {
@@ -168,21 +191,6 @@ impl Declared {
         }
     }
 
-    /// Adds the trimmed means of a benchmark's times, where these are compared.
-    pub(crate) fn complete(&self, cells: &mut [CellReport], samples: &[Option<Sample>]) {
-        let Some(fewest) = samples.iter().flatten().map(Sample::len).min() else { return };
-        if self.center != Center::Trimmed {
-            return;
-        }
-        for (cell, sample) in cells.iter_mut().zip(samples) {
-            if let (Some(wall), Some(sample)) = (&mut cell.wall_ns, sample)
-                && sample.min() > 0.0
-            {
-                wall.trimmed_mean = Some(self.trim.time_of(sample, fewest));
-            }
-        }
-    }
-
     /// The same for times that the clock of these runs rounded; what was stored without a centre keeps its margin.
     pub(crate) fn by_clock_of(&self, baseline: &Sample, candidate: &Sample) -> Self {
         if self.is_by_size {
@@ -199,7 +207,7 @@ impl Declared {
 
     /// The least risk with which an adjustment compares a p-value: the family has the total besides, and where a margin is declared, each
     /// test again of being the same.
-    pub(super) fn least_risk(&self) -> Risk {
+    pub(crate) fn least_risk(&self) -> Risk {
         let risk = self.level.risk();
         let questions = if self.margin.is_some() { 2 } else { 1 };
         Risk::new(risk.get() / (questions * (self.tests + 1)) as f64).unwrap_or(risk)
@@ -230,7 +238,7 @@ impl Declared {
 
     /// The ratio of the centres of two samples of what is independent, as the design has `arranged` them. Where nothing varies after trimming,
     /// trimmed means have no error: then it is of the medians, whose interval says what so many runs exclude.
-    pub(super) fn found(
+    pub(crate) fn found(
         &self,
         baseline: &Sample,
         candidate: &Sample,
@@ -244,7 +252,7 @@ impl Declared {
                 let of_medians = Self { center: Center::Median, ..*self };
                 of_medians.bounded(of_medians.found(baseline, candidate, arranged)?, arranged)
             }
-            Err(error) => Err(super::paired::refusal(&error)),
+            Err(error) => Err(paired::refusal(&error)),
         }
     }
 
@@ -285,7 +293,7 @@ impl Declared {
     }
 
     /// The plan of the test with other numbers of runs; none of medians and means, nor within classes of hosts.
-    pub(super) fn planned(&self, sides: &Sides<'_>) -> Option<TrimmedDetection> {
+    pub(crate) fn planned(&self, sides: &Sides<'_>) -> Option<TrimmedDetection> {
         match (self.center, sides) {
             (Center::Trimmed, Sides::Apart(x, y)) => TrimmedDetection::new(x, Some(y), self.trim).ok(),
             (Center::Trimmed, Sides::Pairs(x, y)) => TrimmedDetection::of_pairs(x, y, self.trim).ok(),
@@ -303,7 +311,7 @@ impl Declared {
     }
 
     /// What the interval of a ratio says.
-    pub(super) fn judge(&self, ratio: &(impl Speedup + ?Sized)) -> RatioFound {
+    pub(crate) fn judge(&self, ratio: &(impl Speedup + ?Sized)) -> RatioFound {
         let interval = ratio.interval(self.level);
         let p_value = |factor, of| ratio.p_value(factor, of);
         let p_same = self.shown_margin().map(|margin| {
@@ -321,7 +329,7 @@ impl Declared {
     }
 
     /// What the interval of a difference says.
-    pub(super) fn judge_difference(&self, difference: &dyn CenterDifference) -> RatioFound {
+    pub(crate) fn judge_difference(&self, difference: &dyn CenterDifference) -> RatioFound {
         let interval = difference.interval(self.level);
         let p_value = |factor, of| difference.p_value(factor, of);
         let p_same = self.margin.map(|margin| difference.p_same(margin).told());
@@ -372,7 +380,7 @@ impl Declared {
     }
 
     /// What was found, where it has an interval.
-    pub(super) fn bounded(
+    pub(crate) fn bounded(
         &self,
         found: RatioFound,
         arranged: Option<&Arranged>,
@@ -381,7 +389,7 @@ impl Declared {
     }
 
     /// Why there is no interval of the ratio of centres of what is independent, as the design has `arranged` it, with what it takes.
-    pub(super) fn refusal(&self, interval: &IntervalReport, arranged: Option<&Arranged>) -> Option<Reason> {
+    pub(crate) fn refusal(&self, interval: &IntervalReport, arranged: Option<&Arranged>) -> Option<Reason> {
         let IntervalReport::Missing { reason } = interval else { return None };
         let are_pairs = arranged.is_some_and(Arranged::are_pairs);
         let (needed, or_else) = match self.center {
@@ -412,7 +420,7 @@ impl Declared {
 
 impl HeadlineReport {
     /// An interval with its verdict, without a test.
-    pub(super) fn new(center: Center, verdict: Verdict, speedup: f64, interval: IntervalReport) -> Self {
+    pub(crate) fn new(center: Center, verdict: Verdict, speedup: f64, interval: IntervalReport) -> Self {
         Self {
             center,
             verdict,
@@ -432,7 +440,7 @@ impl HeadlineReport {
     }
 
     /// That of a report from before there were any: the protocol's that spoke for the benchmark.
-    pub(super) fn of_protocol(report: &ProtocolReport) -> Self {
+    pub(crate) fn of_protocol(report: &ProtocolReport) -> Self {
         let ProtocolReport { protocol, verdict, speedup, interval, .. } = report;
         let p_value = report.at_level.main_test.p_value;
         Self { p_value, ..Self::new((*protocol).into(), *verdict, *speedup, interval.clone()) }

@@ -1,8 +1,8 @@
 //! What the reader must know of runs that are missing from their samples, and of what a run left behind.
 
 use crate::study::{
-    Study, gather::cell::CellRecords, gather::mishap::one_line, gather::sampled::Sampled,
-    report::MishapTotals,
+    Study, gather::cell::CellRecords, gather::mishap::MishapTotals, gather::mishap::one_line,
+    sampled::Sampled,
 };
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted};
 use speedup_core::machine::LOST_IN_A_ROW;

@@ -1,9 +1,8 @@
 //! The samples of the benchmarks that take part, as the methods take them.
 
-use super::{cell::CellRecords, evidence::NamedSeat, evidence::Seats};
+use super::design::{Arranged, Design, Run, has_builds, in_order};
+use super::{Study, gather::cell::CellRecords, gather::evidence::NamedSeat, gather::evidence::Seats};
 use crate::conclusion::Reason;
-use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
-use crate::study::{Study, validity::diagnostic::DiagnosedCell};
 use rayon::prelude::*;
 use speedup_core::{experiment::Benchmark, experiment::metric::Metric, plan::Plan, value::id::RunIndex};
 use speedup_statistics::sample::Sample;
@@ -16,15 +15,15 @@ pub(crate) struct Sampled<'a> {
     pub(crate) records: &'a [CellRecords],
     pub(crate) samples: Vec<Option<Sample>>,
     /// Where each run of each sample was executed, hosts by the order of their names.
-    seats: Vec<Seats<'a>>,
+    pub(super) seats: Vec<Seats<'a>>,
     /// All hosts of each run, likewise; nothing of a version whose runs have one host each.
-    gangs: Vec<Vec<Vec<u32>>>,
+    pub(super) gangs: Vec<Vec<Vec<u32>>>,
     /// The build of each run, where its version is built several times; nothing of the others.
-    builds: Vec<Vec<RunIndex>>,
+    pub(super) builds: Vec<Vec<RunIndex>>,
     /// Whether versions are compared within the fingerprint classes of hosts.
-    classes_are_blocks: bool,
+    pub(super) classes_are_blocks: bool,
     /// What order is looked for in, where that is not the runs.
-    ordered: Vec<Option<Sample>>,
+    pub(super) ordered: Vec<Option<Sample>>,
     /// Of each candidate what the design makes of its runs and the baseline's, where those are not what is independent.
     pub(crate) arranged: Vec<Option<Result<Arranged, Reason>>>,
 }
@@ -104,21 +103,6 @@ impl<'a> Sampled<'a> {
             Some(Ok(arranged)) => arranged.builds.each_ref().map(Option::as_deref),
             Some(Err(_)) | None => [None, None],
         }
-    }
-
-    /// A cell with what its diagnostics need.
-    pub(crate) fn diagnosed(&self, version: usize) -> Option<DiagnosedCell<'_>> {
-        let sample = self.samples[version].as_ref()?;
-        let independent = self.ordered[version].as_ref().unwrap_or(sample);
-        Some(DiagnosedCell {
-            about: self.name,
-            sample,
-            seats: &self.seats[version],
-            gangs: &self.gangs[version],
-            builds: &self.builds[version],
-            independent,
-            classes_are_blocks: self.classes_are_blocks,
-        })
     }
 }
 
