@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use speedup_access::{Certificate, Identity, Places};
+use speedup_access::{Certificate, FairSemaphore, Identity};
 use speedup_core::value::hint::with_hint;
 use speedup_proto::{v1, v1::analysis_server::Analysis, v1::experiments_client::ExperimentsClient};
 use tokio::sync::mpsc;
@@ -22,18 +22,18 @@ const MOST_TABLES: usize = 16;
 
 pub(crate) struct AnalysisDoor {
     reporter: Reporter,
-    held: Arc<Places>,
-    watches: Arc<Places>,
-    tables: Arc<Places>,
+    held: Arc<FairSemaphore>,
+    watches: Arc<FairSemaphore>,
+    tables: Arc<FairSemaphore>,
 }
 
 impl AnalysisDoor {
     pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
         Self {
             reporter: Reporter::new(coordinator),
-            held: Places::new(MOST_HELD),
-            watches: Places::new(MOST_WATCHES),
-            tables: Places::new(MOST_TABLES),
+            held: FairSemaphore::new(MOST_HELD),
+            watches: FairSemaphore::new(MOST_WATCHES),
+            tables: FairSemaphore::new(MOST_TABLES),
         }
     }
 
@@ -45,7 +45,7 @@ impl AnalysisDoor {
         answer: fn(R) -> Result<T, Status>,
     ) -> Result<String, Status> {
         let who = who(&request);
-        let _place = self.held.try_enter(who.as_ref()).ok_or_else(|| {
+        let _permit = self.held.try_acquire(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted(with_hint(
                 "you have reached the limit of waiting requests for each user",
                 Some("ask again in a minute"),
@@ -81,13 +81,13 @@ impl Analysis for AnalysisDoor {
     ) -> Result<Response<Self::ObservationsStream>, Status> {
         let who = who(&request);
         let asked = observations::Asked::try_from(request.into_inner())?;
-        let place = self.tables.try_enter(who.as_ref()).ok_or_else(|| {
+        let permit = self.tables.try_acquire(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted(with_hint(
                 "as many tables are being written already as one may have at once",
                 Some("ask again in a minute"),
             ))
         })?;
-        let chunks = observations::begin(&self.reporter, asked, place).await?;
+        let chunks = observations::begin(&self.reporter, asked, permit).await?;
         Ok(Response::new(ReceiverStream::new(chunks)))
     }
 
@@ -99,7 +99,7 @@ impl Analysis for AnalysisDoor {
     ) -> Result<Response<Self::WatchStream>, Status> {
         let who = who(&request);
         let asked = Asked::try_from(request.into_inner())?;
-        let place = self.watches.try_enter(who.as_ref()).ok_or_else(|| {
+        let permit = self.watches.try_acquire(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted("as many experiments are watched already as one may watch at once")
         })?;
         let statuses = self.reporter.statuses(asked.experiment).await?;
@@ -108,7 +108,7 @@ impl Analysis for AnalysisDoor {
         let reporter = self.reporter.clone();
         tokio::spawn(async move {
             watch::watch(&reporter, asked, who.as_ref(), statuses, &sender).await;
-            drop(place);
+            drop(permit);
         });
         Ok(Response::new(ReceiverStream::new(receiver)))
     }

@@ -2,7 +2,7 @@
 
 use std::{io, io::ErrorKind, io::Write, iter, time::Duration};
 
-use speedup_access::Place;
+use speedup_access::FairPermit;
 use speedup_core::{
     machine::event::EndedAttempt, plan::Plan, value::hint::with_hint, value::id::ExperimentId,
 };
@@ -21,7 +21,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 const CHUNKS_AHEAD: usize = 2;
 /// Pages of the export that are read before they are wanted.
 const PAGES_AHEAD: usize = 4;
-/// How long a reader may take for a chunk: one that stopped reading keeps a place from others.
+/// How long a reader may take for a chunk: one that stopped reading keeps a permit from others.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is asked of a table.
@@ -53,11 +53,11 @@ impl TryFrom<v1::ObservationsRequest> for Asked {
     }
 }
 
-/// Begins to write a table, in the place that was taken for it; its chunks come as they are full.
+/// Begins to write a table while it holds a permit; its chunks are sent as they are full.
 pub(crate) async fn begin(
     reporter: &Reporter,
     asked: Asked,
-    place: Place,
+    permit: FairPermit,
 ) -> Result<Receiver<Chunk>, Status> {
     let mut export = reporter.export(asked.experiment).await?;
     let (status, plan, first) = planned(asked.experiment, &mut export).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn begin(
             // Nobody may hear it any more.
             let _ = runtime.block_on(tokio::time::timeout(PATIENCE, chunks.send(Err(status))));
         }
-        drop(place);
+        drop(permit);
     });
     Ok(received)
 }

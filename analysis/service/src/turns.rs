@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use speedup_access::{Identity, Places};
+use speedup_access::{FairSemaphore, Identity};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 
@@ -19,7 +19,7 @@ const MOST_IN_LINE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Turns {
     computing: Arc<Semaphore>,
-    line: Arc<Places>,
+    line: Arc<FairSemaphore>,
 }
 
 /// A turn at computing.
@@ -28,13 +28,16 @@ pub(crate) struct Turn(OwnedSemaphorePermit);
 
 impl Turns {
     pub(crate) fn new() -> Self {
-        Self { computing: Arc::new(Semaphore::new(COMPUTATIONS_AT_ONCE)), line: Places::new(MOST_IN_LINE) }
+        Self {
+            computing: Arc::new(Semaphore::new(COMPUTATIONS_AT_ONCE)),
+            line: FairSemaphore::new(MOST_IN_LINE),
+        }
     }
 
     /// Waits for the next turn. Whoever has many requests waits with the rest of them for his share of the line: there only the
     /// first few of each user stand before others.
     pub(crate) async fn next(&self, who: Option<&Identity>) -> Result<Turn, Status> {
-        let _place = self.line.enter(who).await;
+        let _permit = self.line.acquire(who).await;
         let turn = Arc::clone(&self.computing).acquire_owned().await;
         turn.map(Turn).map_err(|_| Status::unavailable("the analysis is stopping"))
     }

@@ -4,7 +4,7 @@
 use std::{pin::Pin, sync::Arc, task::Context, task::Poll, task::ready, time::Instant};
 
 use http_body::Frame;
-use speedup_access::{Place, Places};
+use speedup_access::{FairPermit, FairSemaphore};
 use speedup_core::value::hint::with_hint;
 use tonic::body::Body;
 use tonic::codegen::http::header::SERVER;
@@ -43,13 +43,13 @@ const MAX_CALLS_OF_ONE: usize = 1_024;
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
     metrics: Metrics,
-    calls: Arc<Places>,
+    calls: Arc<FairSemaphore>,
 }
 
 impl Counting {
     pub(crate) fn new(metrics: Metrics) -> Self {
         // All together are bounded by the connections.
-        Self { metrics, calls: Places::with_most(usize::MAX, MAX_CALLS_OF_ONE) }
+        Self { metrics, calls: FairSemaphore::with_most(usize::MAX, MAX_CALLS_OF_ONE) }
     }
 }
 
@@ -86,9 +86,9 @@ where
         let mut call = Call::new(metrics.clone(), request.uri().path());
         let peer = request.extensions().get::<Peer>();
         let identity = peer.and_then(|peer| peer.caller.identity());
-        call.place = identity.and_then(|identity| calls.try_enter(Some(identity)));
+        call.permit = identity.and_then(|identity| calls.try_acquire(Some(identity)));
         // Nobody's share bounds the process itself, and strangers have bounds of their own.
-        let is_refused = identity.is_some() && call.place.is_none();
+        let is_refused = identity.is_some() && call.permit.is_none();
         let answer = if is_refused { None } else { Some(self.inner.call(request)) };
         Box::pin(async move {
             let answered = match answer {
@@ -112,7 +112,7 @@ struct Call {
     /// When it came, until it is answered; nothing where that is not timed.
     came: Option<Instant>,
     /// In the share of its caller, where that is known.
-    place: Option<Place>,
+    permit: Option<FairPermit>,
 }
 
 impl Call {
@@ -120,7 +120,7 @@ impl Call {
         let place = METHODS.binary_search_by_key(&path, |(path, _)| path);
         let method = place.ok().and_then(|place| METHODS.get(place)).map_or(OTHER, |(path, _)| *path);
         let is_timed = method != OTHER && !UNTIMED.contains(&method);
-        Self { metrics, method, code: Code::Cancelled, came: is_timed.then(Instant::now), place: None }
+        Self { metrics, method, code: Code::Cancelled, came: is_timed.then(Instant::now), permit: None }
     }
 
     /// Its first message leaves, or it ends without one.

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
 use prost::Message as _;
-use speedup_access::Places;
+use speedup_access::FairSemaphore;
 use speedup_core::{
     machine::Command, machine::LATEST_LOSSES, machine::Machine, machine::Phase, machine::Refusal,
     machine::Request as Asked, machine::event::RequestKey, machine::event::Tally, machine::hosts_needed,
@@ -51,8 +51,8 @@ pub(crate) struct ExperimentsDoor {
     pub(crate) health: Health,
     /// Whose turn it is to submit what may be repeated.
     pub(crate) requests: Mutex<()>,
-    pub(crate) drawing: Arc<Places>,
-    pub(crate) exporting: Arc<Places>,
+    pub(crate) drawing: Arc<FairSemaphore>,
+    pub(crate) exporting: Arc<FairSemaphore>,
 }
 
 type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
@@ -65,7 +65,7 @@ impl Experiments for ExperimentsDoor {
         let caller = Caller::of(&request)?;
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
-        let _place = self.drawing.enter(caller.identity()).await;
+        let _permit = self.drawing.acquire(caller.identity()).await;
         let (submission, request) = apart(move || read_submission(wire)).await?;
         let Some(request) = request else {
             return self.take(submission, None).await.map(Response::new);
@@ -82,7 +82,7 @@ impl Experiments for ExperimentsDoor {
     async fn check(&self, request: Request<v1::CheckRequest>) -> Reply<v1::CheckResponse> {
         let caller = Caller::of(&request)?;
         let wire = request.into_inner();
-        let _place = self.drawing.enter(caller.identity()).await;
+        let _permit = self.drawing.acquire(caller.identity()).await;
         let plan = draw(apart(move || Ok(wire.try_into()?)).await?).await?;
         let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
@@ -224,15 +224,15 @@ impl Experiments for ExperimentsDoor {
         let status = status(&self.handle, id).await?;
         let store = self.handle.current_store().await?.clone();
         // What the analysis reads is bounded there, and must not wait for readers out here.
-        let place = match caller {
+        let permit = match caller {
             Caller::Inside => None,
             Caller::Known(_) | Caller::Unchecked | Caller::Unknown => {
-                Some(self.exporting.enter(caller.identity()).await)
+                Some(self.exporting.acquire(caller.identity()).await)
             }
         };
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
         tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _permit = permit;
             if let Err(status) = export(&store, &status, cursor, all_hosts, &sender) {
                 // The reader is gone when it cannot be told.
                 let _ = sender.blocking_send(Err(status));

@@ -4,7 +4,7 @@
 use std::{fs::File, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
-use speedup_access::{Place, Places};
+use speedup_access::{FairPermit, FairSemaphore};
 use speedup_core::experiment::build::Product;
 use speedup_core::experiment::files::{ContentHash, MAX_FILES, StagedFile, contents};
 use speedup_core::value::causes::with_causes;
@@ -23,21 +23,21 @@ const PUT_AT_ONCE: usize = 16;
 const GET_AT_ONCE: usize = 128;
 /// Pieces that may wait for one who fetches.
 const WAITING_PIECES: usize = 2;
-/// How long one who puts or fetches may do nothing: others wait for the place.
+/// How long an upload or download may stall: others wait for its permit.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub(crate) struct FilesDoor {
     blobs: Blobs,
-    putting: Arc<Places>,
-    getting: Arc<Places>,
+    putting: Arc<FairSemaphore>,
+    getting: Arc<FairSemaphore>,
 }
 
 type Pieces = Pin<Box<dyn Stream<Item = Result<v1::ContentPiece, Status>> + Send>>;
 
 impl FilesDoor {
     pub(crate) fn new(blobs: Blobs) -> Self {
-        Self { blobs, putting: Places::new(PUT_AT_ONCE), getting: Places::new(GET_AT_ONCE) }
+        Self { blobs, putting: FairSemaphore::new(PUT_AT_ONCE), getting: FairSemaphore::new(GET_AT_ONCE) }
     }
 }
 
@@ -59,7 +59,7 @@ impl Files for FilesDoor {
     async fn put(&self, request: Request<Streaming<v1::PutRequest>>) -> Reply<v1::PutResponse> {
         let caller = Caller::of(&request)?;
         let mut pieces = request.into_inner();
-        let _place = self.putting.enter(caller.identity()).await;
+        let _permit = self.putting.acquire(caller.identity()).await;
         let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
             return Err(Status::invalid_argument("an upload must first name its file"));
         };
@@ -84,11 +84,11 @@ impl Files for FilesDoor {
         let caller = Caller::of(&request)?;
         let v1::GetContentRequest { blob, offset } = request.into_inner();
         let blob: Blob = required(blob, "blob")?;
-        let place = self.getting.enter(caller.identity()).await;
+        let permit = self.getting.acquire(caller.identity()).await;
         let blobs = self.blobs.clone();
         let file = apart(move || blobs.read(blob, offset)).await?;
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-        tokio::spawn(send(file, sender, place));
+        tokio::spawn(send(file, sender, permit));
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 }
@@ -119,7 +119,7 @@ pub(super) async fn missing(blobs: &Blobs, products: &[Product]) -> Result<Optio
     apart(move || Ok(products.into_iter().find(|product| !blobs.has(product.content.into())))).await
 }
 
-async fn send(mut file: File, sender: mpsc::Sender<Result<v1::ContentPiece, Status>>, _place: Place) {
+async fn send(mut file: File, sender: mpsc::Sender<Result<v1::ContentPiece, Status>>, _permit: FairPermit) {
     loop {
         let message = match piece_of(file).await {
             Ok((_, piece)) if piece.is_empty() => return,

@@ -1,6 +1,6 @@
 //! The services behind the doors, each with its bounds, as one set of routes.
 
-use speedup_access::Places;
+use speedup_access::FairSemaphore;
 use speedup_proto::{limits, v1, v1::access_server::AccessServer};
 use tonic::{service::Routes, transport::Server};
 
@@ -26,8 +26,8 @@ pub(super) async fn doors(
         handle: handle.clone(),
         health: parts.clone(),
         requests: tokio::sync::Mutex::default(),
-        drawing: Places::new(DRAWN_AT_ONCE),
-        exporting: Places::new(EXPORTED_AT_ONCE),
+        drawing: FairSemaphore::new(DRAWN_AT_ONCE),
+        exporting: FairSemaphore::new(EXPORTED_AT_ONCE),
     })
     .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
     .max_encoding_message_size(limits::MAX_ANSWER_BYTES);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use speedup_access::{Certificate, Places, Role, Serial};
+use speedup_access::{Certificate, FairSemaphore, Role, Serial};
 use tokio::sync::oneshot;
 
 use crate::metrics::{Metrics, RefusedConnection};
@@ -34,8 +34,8 @@ type Known = (u64, oneshot::Sender<()>);
 #[derive(Debug)]
 pub(crate) struct Gate {
     all: AtomicUsize,
-    users: Arc<Places>,
-    agents: Arc<Places>,
+    users: Arc<FairSemaphore>,
+    agents: Arc<FairSemaphore>,
     known: Mutex<HashMap<Serial, Vec<Known>>>,
     complaint: Mutex<Option<(Instant, u64)>>,
     metrics: Metrics,
@@ -51,7 +51,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 enum Kind {
     Any,
-    Known { serial: Serial, number: u64, _share: speedup_access::Place },
+    Known { serial: Serial, number: u64, _share: speedup_access::FairPermit },
 }
 
 impl Gate {
@@ -59,8 +59,8 @@ impl Gate {
     pub(crate) fn new(metrics: Metrics) -> Self {
         Self {
             all: AtomicUsize::new(0),
-            users: Places::with_most(MAX_OF_USERS, MAX_OF_USER),
-            agents: Places::with_most(MAX_OF_AGENTS, MAX_OF_AGENT),
+            users: FairSemaphore::with_most(MAX_OF_USERS, MAX_OF_USER),
+            agents: FairSemaphore::with_most(MAX_OF_AGENTS, MAX_OF_AGENT),
             known: Mutex::default(),
             complaint: Mutex::default(),
             metrics,
@@ -87,7 +87,7 @@ impl Gate {
         let Certificate { identity, serial, .. } = certificate;
         let serial = *serial;
         let places = if identity.role() == Role::Agent { &self.agents } else { &self.users };
-        let share = places.try_enter(Some(identity))?;
+        let share = places.try_acquire(Some(identity))?;
         let mut known = locked(&self.known);
         let of = known.entry(serial).or_default();
         let number = of.last().map_or(0, |(last, _)| last + 1);

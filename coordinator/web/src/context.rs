@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::{extract::FromRequestParts, http::HeaderMap, http::header::COOKIE, http::request::Parts};
-use speedup_access::{Identity, Places, Role, unix_seconds};
+use speedup_access::{FairSemaphore, Identity, Role, unix_seconds};
 use tokio::sync::watch;
 
 use crate::{entry::Entrance, entry::Entries, trouble::Trouble, visitor::Visitor};
@@ -18,8 +18,8 @@ pub(crate) struct Shared {
     pub(crate) names: Vec<String>,
     /// Stands in the forms of a page that is open to everyone.
     pub(crate) open_form_token: Arc<str>,
-    pub(crate) streams: Arc<Places>,
-    pub(crate) report_streams: Arc<Places>,
+    pub(crate) streams: Arc<FairSemaphore>,
+    pub(crate) report_streams: Arc<FairSemaphore>,
     pub(crate) entries: Mutex<Entries>,
 }
 

@@ -82,7 +82,7 @@ fn stream<T>(context: &Context, identity: Option<&Identity>, tell: impl FnOnce(S
 where
     T: Future<Output = Result<(), Over>> + Send + 'static,
 {
-    let Some(place) = context.shared.streams.try_enter(identity) else {
+    let Some(permit) = context.shared.streams.try_acquire(identity) else {
         let words = "Too many pages are open. This one shows the state when it was loaded.";
         return Trouble::plain(StatusCode::SERVICE_UNAVAILABLE, words).into_response();
     };
@@ -90,7 +90,7 @@ where
     let (gone, mut stopped) = (parts.clone(), context.stopped.clone());
     let told = tell(Stream { parts, sent: HashMap::new() });
     tokio::spawn(async move {
-        let _place = place;
+        let _permit = permit;
         tokio::select! {
             _ = tokio::time::timeout(LIFETIME, told) => {}
             () = gone.closed() => {}
@@ -168,9 +168,9 @@ async fn experiment(
     // What does not exist is said at once.
     let statuses = visitor.watch(id).await?;
     let identity = visitor.identity.clone();
-    let place = context.shared.report_streams.try_enter(identity.as_ref());
+    let permit = context.shared.report_streams.try_acquire(identity.as_ref());
     Ok(stream(&context, identity.as_ref(), async move |mut stream: Stream| {
-        let mut reports = match &place {
+        let mut reports = match &permit {
             Some(_) => Some(visitor.watch_report(id).await?),
             None => None,
         };
@@ -178,7 +178,7 @@ async fn experiment(
             stream.part("report", page::report::too_many(id)).await?;
         }
         let told = tell_experiment(&mut stream, &visitor, statuses, &mut reports).await;
-        drop(place);
+        drop(permit);
         told
     }))
 }

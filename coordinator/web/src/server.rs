@@ -7,7 +7,7 @@ use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay, set_tcp_user_timeout};
 use rustls::ServerConfig;
-use speedup_access::{Identity, Lobby, Places, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
+use speedup_access::{FairSemaphore, Identity, Lobby, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -62,7 +62,7 @@ pub(crate) async fn serve(
 ) {
     let acceptor = tls.map(TlsAcceptor::from);
     let lobby = Lobby::new(STRANGERS);
-    let of_signed_in = Places::new(MAX_SIGNED_IN);
+    let of_signed_in = FairSemaphore::new(MAX_SIGNED_IN);
     // Connections end with this task.
     let mut connections = JoinSet::new();
     loop {
@@ -100,12 +100,12 @@ struct Guest {
 /// What a connection holds: a seat among strangers, until a request shows that its sender has signed in.
 struct Place {
     held: Mutex<Held>,
-    of_signed_in: Arc<Places>,
+    of_signed_in: Arc<FairSemaphore>,
 }
 
 enum Held {
     Seat(Seat),
-    SignedIn { _place: speedup_access::Place },
+    SignedIn { _permit: speedup_access::FairPermit },
 }
 
 impl Guest {
@@ -115,9 +115,9 @@ impl Guest {
         let Held::Seat(seat) = &*held else { return };
         seat.has_spoken();
         if let Some(identity) = (self.signed_in)(headers)
-            && let Some(place) = self.place.of_signed_in.try_enter(Some(&identity))
+            && let Some(permit) = self.place.of_signed_in.try_acquire(Some(&identity))
         {
-            *held = Held::SignedIn { _place: place };
+            *held = Held::SignedIn { _permit: permit };
         }
     }
 }

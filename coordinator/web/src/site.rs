@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use rustls::ServerConfig;
-use speedup_access::{Places, Secret};
+use speedup_access::{FairSemaphore, Secret};
 use speedup_proto::v1::page_server::PageServer;
 use thiserror::Error;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -121,8 +121,8 @@ fn shared(address: SocketAddr, advertised: Option<String>, names: Vec<String>, i
         is_secure,
         names: names.into_iter().chain(advertised).chain(own).map(|name| name.to_lowercase()).collect(),
         open_form_token: Secret::random().text().into(),
-        streams: Places::new(MAX_STREAMS),
-        report_streams: Places::new(MAX_REPORT_STREAMS),
+        streams: FairSemaphore::new(MAX_STREAMS),
+        report_streams: FairSemaphore::new(MAX_REPORT_STREAMS),
         entries: Default::default(),
     }
 }

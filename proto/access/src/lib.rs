@@ -5,16 +5,18 @@
 //!
 //! In reading order: [`Role`] and [`Identity`] (who), [`Certificate`] (what a peer shows), [`Authority`] (what makes them),
 //! [`Credentials`] (what one holds), [`Token`] (what one has before), [`server`] and [`Trust`] (TLS on both sides),
-//! [`Reach`] (a connection), [`Lobby`] (where it waits until it is known whose it is), [`Places`] (what identities share), [`liveness`] (how its end is noticed), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), [`Secret`], `random`.
+//! [`Reach`] (a connection), [`Lobby`] (where it waits until its peer is known), [`FairSemaphore`] (what identities share),
+//! [`liveness`] (how the end of a connection is noticed), [`enrolment`] (how credentials are obtained), [`private_file`] (how
+//! keys are stored), [`Secret`].
 
 mod authority;
 mod certificate;
 mod credentials;
 pub mod enrolment;
+mod fair_semaphore;
 mod identity;
 pub mod liveness;
 mod lobby;
-mod places;
 pub mod private_file;
 mod reach;
 mod secret;
@@ -28,9 +30,9 @@ pub use authority::{
 };
 pub use certificate::{Certificate, CertificateError, RENEWABLE, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
+pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use identity::{COORDINATOR, Identity, IdentityError, Role, RoleError};
 pub use lobby::{AskedOut, Lobby, Seat, Seats};
-pub use places::{Place, Places};
 pub use reach::{Reach, ReachError, is_untrusted};
 pub use secret::{Secret, SecretHash};
 pub use token::{AuthorityFingerprint, Token, TokenError, TokenId};
