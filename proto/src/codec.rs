@@ -47,7 +47,7 @@ where
     }
 }
 
-/// Encodes answers.
+/// Encodes answers, and reserves the length of each first.
 #[derive(Clone, Debug)]
 pub struct AnswerEncoder<T>(ProstEncoder<T>);
 
@@ -65,7 +65,7 @@ impl<T: Message> Encoder for AnswerEncoder<T> {
     }
 }
 
-/// Decodes requests.
+/// Decodes requests, and answers malformed ones with `INVALID_ARGUMENT`.
 #[derive(Clone, Debug)]
 pub struct RequestDecoder<U>(ProstDecoder<U>);
 

@@ -40,10 +40,10 @@ pub struct SentGrant {
     pub order: Option<Bytes>,
 }
 
-/// `speedup.v1.ExportAttempts`.
+/// The message `speedup.v1.ExportAttempts`, its attempts as they are stored.
 #[derive(Clone, PartialEq, Message)]
 pub struct ExportAttempts {
-    /// Each a `speedup.v1.EndedAttempt`.
+    /// Attempts, each an encoded `speedup.v1.EndedAttempt`.
     #[prost(bytes = "bytes", repeated, tag = "1")]
     pub attempts: Vec<Bytes>,
 }

@@ -57,8 +57,7 @@ oneof!(ExportPart, Part, [
 impl ExportAttempts {
     /// Decodes the attempts one after the other, so that those of a large export are never all in memory.
     ///
-    /// # Errors
-    /// An attempt that cannot be read.
+    /// An item is [`Malformed`] if its bytes are not an attempt.
     pub fn read(self) -> impl Iterator<Item = Result<EndedAttempt, Malformed>> {
         self.attempts
             .into_iter()

@@ -65,7 +65,6 @@ where
     C::try_from(wire).map_err(|why| Malformed::new(field, why))
 }
 
-/// Reads an id.
 pub(crate) fn id<I>(text: String, field: &str) -> Result<I, Malformed>
 where
     I: TryFrom<String, Error = IdError>,

@@ -51,7 +51,7 @@ pub enum Why {
     Unordered,
     #[error(transparent)]
     Id(#[from] IdError),
-    /// An invalid hash.
+    /// A text that is not a hash in hexadecimal digits.
     #[error(transparent)]
     Hash(#[from] HashIdError),
     /// Bytes that cannot be decoded as a message.
