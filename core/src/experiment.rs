@@ -41,38 +41,38 @@ pub const MAX_BENCHMARKS: usize = 100_000;
 /// Most versions of one experiment that compares them; of a bisection, [`MAX_LINE`].
 pub const MAX_VERSIONS: usize = 64;
 /// Most attempts a run may be given.
-pub const MAX_ATTEMPTS: u32 = 100;
+pub(crate) const MAX_ATTEMPTS: u32 = 100;
 /// Highest priority of an experiment; the lowest is as far below 0.
-pub const MAX_PRIORITY: i32 = 100;
+pub(crate) const MAX_PRIORITY: i32 = 100;
 /// Most bytes of one stream of output a plan may have kept with an observation.
 pub const MAX_OUTPUT_KEPT: u64 = 1 << 20;
 /// Most bytes of one stream of output a plan may allow: it is held in memory until it is hashed.
-pub const MAX_OUTPUT_LIMIT: u64 = 16 << 30;
+pub(crate) const MAX_OUTPUT_LIMIT: u64 = 16 << 30;
 /// Longest timeout of a run: a lease has to end some day.
-pub const MAX_TIMEOUT: Span = Span::from_secs(30 * 24 * 3600);
+pub(crate) const MAX_TIMEOUT: Span = Span::from_secs(30 * 24 * 3600);
 /// Shortest timeout of a run: below it even an empty program may fail.
-pub const MIN_TIMEOUT: Span = Span::from_millis(1);
+pub(crate) const MIN_TIMEOUT: Span = Span::from_millis(1);
 /// Most warm-up executions before a run.
-pub const MAX_WARMUP: u32 = 1_000;
+pub(crate) const MAX_WARMUP: u32 = 1_000;
 /// Longest name of an experiment, a version or a benchmark: it becomes part of file names, which have 255 bytes.
 pub const MAX_NAME_BYTES: usize = 128;
 /// Longest description: it travels with every report.
-pub const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
+pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
 /// Most tags: they stand on one line of a list.
 pub const MAX_TAGS: usize = 16;
 /// Longest tag, for the same reason.
-pub const MAX_TAG_BYTES: usize = 64;
+pub(crate) const MAX_TAG_BYTES: usize = 64;
 /// Longest command with its placeholders filled in: Linux takes no single argument of 128 KiB, and a shell line is one.
-pub const MAX_ARGV_BYTES: usize = (128 << 10) - 1;
+pub(crate) const MAX_ARGV_BYTES: usize = (128 << 10) - 1;
 /// Largest environment that a version or a benchmark adds, for the same reason.
-pub const MAX_ENV_BYTES: usize = (128 << 10) - 1;
+pub(crate) const MAX_ENV_BYTES: usize = (128 << 10) - 1;
 /// Longest path of a directory, with its placeholders filled in: Linux takes no longer one.
 pub const MAX_DIRECTORY_BYTES: usize = 4_096;
 /// Longest value of a placeholder: it may be filled in many times.
 pub const MAX_VAR_BYTES: usize = 16 << 10;
 /// Assumed length of a host's input directory when the length of a command is checked. Where it is longer, a command
 /// near the limit fails to execute, and says so.
-pub const ASSUMED_INPUT_BYTES: usize = 256;
+pub(crate) const ASSUMED_INPUT_BYTES: usize = 256;
 
 /// One experiment, validated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,13 +14,13 @@ use crate::value::id::{
 use crate::value::time::{Span, Timestamp};
 
 /// How long unfinished visits wait for a host that is silent and holds no attempt: a live agent asks at once.
-pub const VISIT_GRACE: Span = Span::from_secs(600);
+pub(crate) const VISIT_GRACE: Span = Span::from_secs(600);
 /// Most boots, and most allocations, recorded for one host: one every ten minutes for two months.
-pub const MAX_BOOTS: usize = 10_000;
+pub(crate) const MAX_BOOTS: usize = 10_000;
 
 /// How long before the end of its allocation a host has to be done: the clocks of a cluster differ by fractions of a second, and
 /// the report has to leave before the engine ends the agent.
-pub const ALLOCATION_MARGIN: Span = Span::from_secs(10);
+pub(crate) const ALLOCATION_MARGIN: Span = Span::from_secs(10);
 
 /// Facts that an agent states about its host when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -350,7 +350,7 @@ impl Host {
     }
 
     /// When it is matched again, because it has rested or may be of use by then.
-    pub fn rested_at(&self) -> Option<Timestamp> {
+    pub(crate) fn rested_at(&self) -> Option<Timestamp> {
         match self.presence {
             Presence::Here { asking: Asking::InVain { until } } => until,
             Presence::Here { asking: Asking::No | Asking::Yes } | Presence::Away { .. } => None,

@@ -24,7 +24,7 @@ use crate::{fingerprint::ClassId, repetition::Order, value::time::Span, value::t
 pub use traces::{Readings, Since, Traces};
 
 /// Longest time a plan may have a host rest, or wait until it has: a host that is never quiet has to be noticed.
-pub const MAX_REST: Span = Span::from_secs(24 * 3600);
+pub(crate) const MAX_REST: Span = Span::from_secs(24 * 3600);
 
 /// What "fresh" means, and within what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,7 +204,7 @@ impl Policy {
     }
 
     /// Whether a visit may have several runs: each of them finds its host as the policy wants it.
-    pub fn allows_longer_visits(self) -> bool {
+    pub(crate) fn allows_longer_visits(self) -> bool {
         self.reuse() != Reuse::After(Renewal::Allocation)
     }
 
@@ -214,7 +214,7 @@ impl Policy {
     }
 
     /// The policy that asks for less, where hosts that can boot anew would do.
-    pub fn with_reboots(self) -> Option<Self> {
+    pub(crate) fn with_reboots(self) -> Option<Self> {
         self.rules().with_reboots()
     }
 }

@@ -44,12 +44,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub use active::{Active, Built, HostLosses, Phase, StatusPhase};
 pub use checkpoint::{Misfit, Piece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
-pub use eligibility::{needed_allocation, needs_reboots};
+pub use eligibility::needed_allocation;
+pub(crate) use eligibility::needs_reboots;
 pub use explain::{
     Explanation, Hindrance, Hindrances, KeptHosts, LATEST_LOSSES, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS,
     NamedHost, Outlook, WaitingFor, Waits,
 };
-pub use hosts_needed::{hosts_needed, largest_gang, visits_of_fullest_lane};
+pub use hosts_needed::hosts_needed;
+pub(crate) use hosts_needed::{largest_gang, visits_of_fullest_lane};
 pub use refusal::Refusal;
 
 use crate::fingerprint::{ClassId, Difference, Fingerprint};
@@ -64,7 +66,7 @@ use gang::Hold;
 
 /// Most experiments that may be active at once, of which each user has a [share](crate::value::bounded::share): each is looked at when a
 /// host asks.
-pub const MAX_ACTIVE: usize = 1_000;
+pub(crate) const MAX_ACTIVE: usize = 1_000;
 /// Most hosts a pool may have ever known.
 pub const MAX_HOSTS: usize = 200_000;
 /// Runs abandoned one after another, with none executed between, after which an experiment is paused: something is
@@ -84,7 +86,7 @@ pub const MAX_DRIFTED: usize = 32;
 
 /// How far the start of an agent may lie after the coordinator's time. Starts are numbered by the agent's clock, and one far
 /// ahead would keep every later agent of the host away. Clocks that are set differ by less.
-pub const MAX_EPOCH_LEAD: Span = Span::from_secs(365 * 24 * 3_600);
+pub(crate) const MAX_EPOCH_LEAD: Span = Span::from_secs(365 * 24 * 3_600);
 
 /// Who did what the machine did by itself.
 const COORDINATOR: &str = "coordinator";

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::value::time::Span;
 
 /// Most units of one level: more is a mistake.
-pub const MAX_OF_A_LEVEL: u32 = 100_000;
+pub(crate) const MAX_OF_A_LEVEL: u32 = 100_000;
 /// Most looks of a group-sequential experiment: what more looks could save is nothing (Jennison & Turnbull 2000, §2.3).
-pub const MAX_LOOKS: u32 = 50;
+pub(crate) const MAX_LOOKS: u32 = 50;
 
 /// The order in which runs are given out, always drawn from the seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -132,9 +132,9 @@ pub const MAX_LINE: usize = 256;
 /// Fewest runs of a block: both ends, and a version between them.
 pub const FEWEST_OF_A_BLOCK: u32 = 3;
 /// Most runs of a block: what one host serves in one visit.
-pub const MAX_OF_A_BLOCK: u32 = 64;
+pub(crate) const MAX_OF_A_BLOCK: u32 = 64;
 /// Most blocks of a round.
-pub const MAX_BLOCKS: u32 = 1_000;
+pub(crate) const MAX_BLOCKS: u32 = 1_000;
 
 /// How a bisection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

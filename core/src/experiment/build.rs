@@ -13,9 +13,9 @@ use crate::value::id::RunIndex;
 use crate::value::time::Span;
 
 /// Most builds of one version: published experiments have had a few dozen.
-pub const MAX_BUILDS: u32 = 1_000;
+pub(crate) const MAX_BUILDS: u32 = 1_000;
 /// Most builds of one experiment: all that they made is named in every checkpoint.
-pub const MAX_ALL_BUILDS: u32 = 4_000;
+pub(crate) const MAX_ALL_BUILDS: u32 = 4_000;
 /// Most products of one build: each is named with every run that uses the build.
 pub const MAX_PRODUCTS: usize = 16;
 /// Longest path of a product, relative to the working directory of its build.

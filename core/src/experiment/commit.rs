@@ -55,7 +55,7 @@ impl Commit {
     }
 
     /// The command of a build that unpacks the source of this commit first.
-    pub fn unpacked_before(&self, command: CommandLine) -> CommandLine {
+    pub(crate) fn unpacked_before(&self, command: CommandLine) -> CommandLine {
         let source = format!("{{{PREFIX}{}}}", self.source());
         match command {
             CommandLine::Exact(argv) => {

@@ -20,21 +20,21 @@ use crate::value::time::Span;
 pub const PADDING: &str = "SPEEDUP_PADDING";
 /// Largest environment, and largest padding, that a plan may ask for: Linux takes no single variable of 128 KiB, name
 /// included. Mytkowicz et al. (ASPLOS 2009) varied 4 KiB.
-pub const MAX_ENV_SIZE: u32 = (128 << 10) - 1 - PADDING.len() as u32;
+pub(crate) const MAX_ENV_SIZE: u32 = (128 << 10) - 1 - PADDING.len() as u32;
 /// Longest path of a working directory that a plan may ask for: Linux takes none longer, its final zero included.
-pub const MAX_DIRECTORY_LENGTH: u32 = 4_095;
+pub(crate) const MAX_DIRECTORY_LENGTH: u32 = 4_095;
 /// The name of a working directory where the plan asks for no length; a longer one begins with it.
 pub const DIRECTORY_NAME: &str = "work";
 /// Longest random part of a working directory's name: Linux takes no name of more than 255 bytes.
-pub const MAX_DIRECTORY_PADDING: u32 = 255 - DIRECTORY_NAME.len() as u32;
+pub(crate) const MAX_DIRECTORY_PADDING: u32 = 255 - DIRECTORY_NAME.len() as u32;
 /// Longest time that a host may be left alone before a run; it is added to the run's lease.
-pub const MAX_SETTLE: Span = Span::from_secs(600);
+pub(crate) const MAX_SETTLE: Span = Span::from_secs(600);
 /// Longest name of a governor: the kernel's `CPUFREQ_NAME_LEN` with its final zero.
-pub const MAX_GOVERNOR_BYTES: usize = 15;
+pub(crate) const MAX_GOVERNOR_BYTES: usize = 15;
 /// The priorities of Linux's real-time scheduling classes.
-pub const PRIORITIES: (u8, u8) = (1, 99);
+pub(crate) const PRIORITIES: (u8, u8) = (1, 99);
 /// The nice values of Linux.
-pub const NICES: (i8, i8) = (-20, 19);
+pub(crate) const NICES: (i8, i8) = (-20, 19);
 
 /// The environment of the timed runs of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,11 +13,11 @@ pub const MAX_FILES: usize = 1_000;
 /// Most bytes of one file: what a host of a cluster can be expected to hold, and to read before a run.
 pub const MAX_FILE_BYTES: u64 = 64 << 30;
 /// Most bytes of all files of one experiment together.
-pub const MAX_ALL_FILES_BYTES: u64 = 256 << 30;
+pub(crate) const MAX_ALL_FILES_BYTES: u64 = 256 << 30;
 /// Longest path of a shared file: Linux takes no longer one.
-pub const MAX_SHARED_PATH_BYTES: usize = 4_095;
+pub(crate) const MAX_SHARED_PATH_BYTES: usize = 4_095;
 /// Assumed length of the path at which a host keeps a file that travelled, when the length of a command is checked.
-pub const ASSUMED_FILE_PATH_BYTES: usize = 256 + 2 * HASH_BYTES;
+pub(crate) const ASSUMED_FILE_PATH_BYTES: usize = 256 + 2 * HASH_BYTES;
 /// What the placeholder of a file begins with: `{file.NAME}`.
 pub const PREFIX: &str = "file.";
 

@@ -11,9 +11,9 @@ use crate::experiment::CommandLine;
 /// Most hosts of one run.
 pub const MAX_GANG: u32 = 4_096;
 /// Most ranks that a run has on one host.
-pub const MAX_RANKS_PER_HOST: u32 = 4_096;
+pub(crate) const MAX_RANKS_PER_HOST: u32 = 4_096;
 /// Most sizes of one scaling series.
-pub const MAX_SIZES: usize = 64;
+pub(crate) const MAX_SIZES: usize = 64;
 
 /// Most digits of a number that a placeholder stands for.
 pub(crate) const MAX_DIGITS: usize = 10;
@@ -23,7 +23,7 @@ pub const HOSTS: &str = "hosts";
 /// The placeholder for the number of ranks.
 pub const RANKS: &str = "ranks";
 /// The placeholder for the number of ranks on each host.
-pub const RANKS_PER_HOST: &str = "ranks_per_host";
+pub(crate) const RANKS_PER_HOST: &str = "ranks_per_host";
 /// The placeholder for the path of the file that names the hosts.
 pub const HOSTFILE: &str = "hostfile";
 /// The placeholder for the number of Slurm's job in which the first host is.
@@ -33,7 +33,7 @@ pub const RANK: &str = "rank";
 /// The placeholder for the program that times a rank.
 pub const RANK_TIMER: &str = "rank_timer";
 /// The placeholders that the runs of gangs know.
-pub const PLACEHOLDERS: [&str; 6] = [HOSTS, RANKS, RANKS_PER_HOST, HOSTFILE, JOB, RANK];
+pub(crate) const PLACEHOLDERS: [&str; 6] = [HOSTS, RANKS, RANKS_PER_HOST, HOSTFILE, JOB, RANK];
 /// The variable of a run that names its hosts, with commas between.
 pub const HOSTS_VARIABLE: &str = "SPEEDUP_HOSTS";
 

@@ -7,9 +7,10 @@
 mod own;
 
 pub use own::{
-    Better, MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_PATTERN_BYTES, MAX_READ_BYTES, MAX_SERIES_VALUES,
-    OwnMetric, OwnMetricError, Pattern, Stream, Tool, ValueError, Wanted,
+    Better, MAX_OWN_METRICS, MAX_SERIES_VALUES, OwnMetric, OwnMetricError, Pattern, Stream, Tool, ValueError,
+    Wanted,
 };
+pub(crate) use own::{MAX_OWN_UNIT_BYTES, MAX_READ_BYTES};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ pub const MAX_PRIOR_PATHS: usize = 64;
 /// Largest weight: whoever is surer leaves the other commits out of the range.
 pub const MAX_PRIOR_WEIGHT: f64 = 1_000.0;
 /// Longest path: that of the systems on which programs run.
-pub const MAX_PRIOR_PATH_BYTES: usize = 4_096;
+pub(crate) const MAX_PRIOR_PATH_BYTES: usize = 4_096;
 
 /// How likely each version of a line is to have the step, compared with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

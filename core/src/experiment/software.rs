@@ -17,13 +17,13 @@ pub const MAX_NAMES: usize = 64;
 /// Longest name of a module, spec of Spack, or image: a path at most, as Linux has them.
 pub const MAX_NAME_BYTES: usize = 4_096;
 /// Longest prologue: it is an argument of the shell, and Linux takes none of 128 KiB.
-pub const MAX_PROLOGUE_BYTES: usize = 64 << 10;
+pub(crate) const MAX_PROLOGUE_BYTES: usize = 64 << 10;
 /// Most words of a container's commands: launchers have some dozens of options.
 pub const MAX_WORDS: usize = 256;
 /// What the software may take to be prepared, where the plan does not say: a module tree on a busy file server needs seconds.
 pub const USUAL_TIMEOUT: Span = Span::from_secs(120);
 /// The program that is tried in a container before the first run, where the plan names none.
-pub const USUAL_PROBE: &str = "true";
+pub(crate) const USUAL_PROBE: &str = "true";
 /// The placeholder for the image in the command of a container.
 pub const IMAGE: &str = "image";
 /// The placeholder for the directory in which the program stands, in the command of a container.

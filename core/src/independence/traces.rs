@@ -22,7 +22,7 @@ pub struct Traces {
 
 impl Traces {
     /// Of a host that has served nothing.
-    pub const UNUSED: Self = Self {
+    pub(crate) const UNUSED: Self = Self {
         was_used: false,
         was_set_used: false,
         boot: Since::Unknown,

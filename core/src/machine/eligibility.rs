@@ -83,7 +83,7 @@ pub(super) fn boots_in_visits(active: &Active) -> bool {
 }
 
 /// Whether a visit of an experiment needs a host that boots anew in the course of it.
-pub fn needs_reboots(experiment: &Experiment) -> bool {
+pub(crate) fn needs_reboots(experiment: &Experiment) -> bool {
     experiment.independence.boots_within_blocks(experiment.order) || experiment.levels.boots() > 1
 }
 

@@ -20,7 +20,7 @@ pub use remedy::Remedy;
 pub use shortage::{Shortage, Want, shortage};
 
 /// How long a boot is taken to last where nothing is known: what a server's firmware and an agent's start often take.
-pub const USUAL_BOOT: Span = Span::from_secs(180);
+pub(crate) const USUAL_BOOT: Span = Span::from_secs(180);
 
 /// The hosts there are, by their classes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Pool {
     }
 
     /// The hosts that one experiment may take: of the largest class where they have to be identical, else all.
-    pub fn of_one_experiment(&self, sameness: Sameness) -> HostClass {
+    pub(crate) fn of_one_experiment(&self, sameness: Sameness) -> HostClass {
         match sameness {
             Sameness::Identical => {
                 // Of two as large, always the same one: that which is pinned at the submission.

@@ -20,7 +20,7 @@ pub fn hosts_needed(plan: &Plan) -> u32 {
 }
 
 /// How many visits there are that the policy holds against the same use of a host, where they are most.
-pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
+pub(crate) fn visits_of_fullest_lane(plan: &Plan) -> u32 {
     most_visits(plan, |plan, run| use_of(plan, run).unwrap_or(0))
 }
 
@@ -35,7 +35,7 @@ fn most_visits(plan: &Plan, number: impl Fn(&Plan, RunIndex) -> u32) -> u32 {
 }
 
 /// Most hosts that serve a run of a plan together.
-pub fn largest_gang(plan: &Plan) -> u32 {
+pub(crate) fn largest_gang(plan: &Plan) -> u32 {
     let benchmarks = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
     benchmarks.filter_map(|benchmark| Some(benchmark.gang.as_ref()?.hosts)).max().unwrap_or(1)
 }

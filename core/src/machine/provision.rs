@@ -36,7 +36,7 @@ pub(super) fn is_given_back(standing: &Standing) -> bool {
 
 /// Jobs that fail one after another on different nodes, with no agent there between, after which no more are asked for: something is
 /// wrong with all of them, and going on would only spend nodes.
-pub const FAILURES_IN_A_ROW: u32 = 3;
+pub(crate) const FAILURES_IN_A_ROW: u32 = 3;
 /// How long a node or host is left out after something failed there, and again twice as long each time: cleaning up a disk or mounting
 /// a file system again takes minutes.
 pub(super) const LEFT_OUT: Span = Span::from_secs(600);
@@ -54,13 +54,13 @@ const MOST_LEFT_OUT: usize = 1_000;
 pub const JOIN_PATIENCE: Span = Span::from_secs(300);
 /// How long an agent that says that it cannot reach the coordinator may go on trying while the coordinator serves: an
 /// attempt takes 10 s at most, and the pause before it 5 s.
-pub const REACH_PATIENCE: Span = Span::from_secs(20);
+pub(crate) const REACH_PATIENCE: Span = Span::from_secs(20);
 /// How long a host that nothing needs is kept: a plan's rule that asks for further runs has said so by then.
 pub const KEEP: Span = Span::from_secs(5);
 /// How long the job of a host that was given back may take to end by itself: its agent is told to, and has nothing to do.
-pub const LEAVE_PATIENCE: Span = Span::from_secs(10);
+pub(crate) const LEAVE_PATIENCE: Span = Span::from_secs(10);
 /// Most queued jobs whose excluded nodes are changed at one look: each costs the engine a request.
-pub const EXCLUSIONS_AT_ONCE: usize = 16;
+pub(crate) const EXCLUSIONS_AT_ONCE: usize = 16;
 
 /// Most bytes of the lines before an agent in its job, and of those after it: engines keep the script of each job, and lines that
 /// set a job up are few.

@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// Whether every version has all its builds.
-    pub fn has_all_builds(&self) -> bool {
+    pub(crate) fn has_all_builds(&self) -> bool {
         u64::from(self.builds.count) == self.experiment.builds()
     }
 

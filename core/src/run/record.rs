@@ -202,7 +202,7 @@ crate::words! {
 
 impl Failure {
     /// What keeps reported products from being those of a build: exactly the declared ones are.
-    pub fn of_products(build: &Build, products: &[Product]) -> Option<Self> {
+    pub(crate) fn of_products(build: &Build, products: &[Product]) -> Option<Self> {
         let failure = |name: &str, reason: String| Some(Self::NoProduct { name: name.to_owned(), reason });
         for (number, Product { name, content }) in products.iter().enumerate() {
             if !build.products.contains_key(name) {

@@ -22,11 +22,11 @@ pub const MAX_OWN_METRICS: usize = 64;
 /// Most values of one run, all own metrics together: with the output that is kept they have to fit a message.
 pub const MAX_SERIES_VALUES: usize = 100_000;
 /// Largest stream from which values are read: it is in memory while it is read.
-pub const MAX_READ_BYTES: u64 = 256 << 20;
+pub(crate) const MAX_READ_BYTES: u64 = 256 << 20;
 /// Longest pattern.
-pub const MAX_PATTERN_BYTES: usize = 4_096;
+pub(crate) const MAX_PATTERN_BYTES: usize = 4_096;
 /// Longest unit: it stands in headings.
-pub const MAX_OWN_UNIT_BYTES: usize = 32;
+pub(crate) const MAX_OWN_UNIT_BYTES: usize = 32;
 /// Largest compiled regular expression, in bytes: `\w{1000}` alone has several megabytes.
 const MAX_REGEX_BYTES: usize = 1 << 20;
 /// Most memory of the automaton that searches, in bytes: it is built anew when it is full, which costs time alone.

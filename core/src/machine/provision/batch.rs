@@ -18,7 +18,7 @@ use super::{Job, JobEnd, JobState, Nodes};
 use crate::{value::id::JobId, value::id::NodeName, value::time::Span};
 
 /// Most jobs of one listing: as many as a user may allow at once, and those that ended lately.
-pub const MAX_LISTED: usize = 50_000;
+pub(crate) const MAX_LISTED: usize = 50_000;
 /// Most characters of an answer that an error repeats.
 const MAX_REPEATED: usize = 200;
 

@@ -23,7 +23,7 @@ use crate::{
     experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::Center,
     experiment::CommandLine, experiment::Expectation, experiment::Experiment, experiment::KeyPath,
     experiment::Levels, experiment::MetricVerdict, experiment::OutputChoice, experiment::Setup,
-    experiment::Version, experiment::files::StagedFile, experiment::gang::Gang, experiment::metric::Metric,
+    experiment::Version, experiment::files::StagedFile, experiment::metric::Metric,
     experiment::metric::OwnMetric, experiment::metric::Pattern, experiment::software::Software,
     value::excerpt::quoted, value::seed::Seed, value::time::Span,
 };
@@ -42,6 +42,9 @@ pub(super) fn lower(
     metrics.push(Metric::Wall);
     metrics.sort_unstable();
     metrics.dedup();
+    let mut tags = form.experiment.tags;
+    tags.sort_unstable();
+    tags.dedup();
     let setup = form.setup.map(|setup| lowering.once("setup", setup));
     let (runs, rule) = lowering.repetitions(&form.repetitions);
     let seed = form.experiment.seed.map_or(fallback, Seed);
@@ -54,7 +57,7 @@ pub(super) fn lower(
         name: form.experiment.name,
         description: form.experiment.description,
         selection: String::new(),
-        tags: in_order(form.experiment.tags),
+        tags,
         seed,
         priority: form.experiment.priority,
         versions,
@@ -98,13 +101,6 @@ pub(super) fn lower(
     experiment
 }
 
-/// Tags as an experiment has them.
-fn in_order(mut tags: Vec<String>) -> Vec<String> {
-    tags.sort_unstable();
-    tags.dedup();
-    tags
-}
-
 struct Lowering<'d> {
     fewest: usize,
     document: &'d DeTable<'d>,
@@ -115,13 +111,14 @@ impl Lowering<'_> {
     /// The versions, the baseline first, the others as the author ordered them; and the sources of their commits.
     fn versions(
         &mut self,
-        mut forms: BTreeMap<String, VersionForm>,
+        forms: BTreeMap<String, VersionForm>,
         common: &Software,
         look: &mut dyn PlanLook,
     ) -> (Vec<Version>, Vec<StagedFile>) {
-        let (mut versions, mut baselines, mut sources) = (Vec::new(), Vec::new(), Vec::new());
-        for name in names_in_order(self.document, &["versions"]) {
-            let Some(form) = forms.remove(&name) else { continue };
+        let mut versions = Vec::new();
+        let mut baselines = Vec::new();
+        let mut sources = Vec::new();
+        for (name, form) in self.in_order(&["versions"], forms) {
             if form.baseline {
                 baselines.push(versions.len());
             }
@@ -134,32 +131,38 @@ impl Lowering<'_> {
                 commit
             });
             let software = form.environment.map(|form| self.software(&place.at("environment"), form, common));
-            let given = form.command.is_some() || form.shell.is_some();
-            let command = given.then(|| self.command(&place, form.command, form.shell));
+            let command = match (form.command, form.shell) {
+                (None, None) => None,
+                (command, shell) => Some(self.command(&place, command, shell)),
+            };
             versions.push(Version { name, env: form.env, vars: form.vars, command, build, software, commit });
         }
-        let name_of = |version: &Version| format!("[versions.{}]", version.name);
         match baselines.as_slice() {
+            // A version that is measured alone needs no mark.
             [] if versions.is_empty() || versions.len() == self.fewest && self.fewest == 1 => {}
             [] => self.note(&["versions"].into(), || {
-                let names: Vec<String> = versions.iter().take(8).map(name_of).collect();
-                let hint = format!("set baseline = true in one of {}", names.join(", "));
+                let hint = format!("set baseline = true in one of {}", sections_of(versions.iter()));
                 ("no version is the baseline".to_owned(), hint)
             }),
             [only] => versions[..=*only].rotate_right(1),
             [.., last] => self.note(&["versions", &versions[*last].name, "baseline"].into(), || {
-                let names: Vec<String> = baselines.iter().take(8).map(|&at| name_of(&versions[at])).collect();
+                let marked = sections_of(baselines.iter().map(|at| &versions[*at]));
                 let cause = format!("{} versions are the baseline", baselines.len());
-                (cause, format!("keep baseline = true in one of {}", names.join(", ")))
+                (cause, format!("keep baseline = true in one of {marked}"))
             }),
         }
         (versions, sources)
     }
 
-    fn benchmarks(&mut self, mut forms: BTreeMap<String, BenchmarkForm>) -> Vec<Benchmark> {
-        let names = names_in_order(self.document, &["benchmarks"]);
-        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+    fn benchmarks(&mut self, forms: BTreeMap<String, BenchmarkForm>) -> Vec<Benchmark> {
+        let in_order = self.in_order(&["benchmarks"], forms).into_iter();
         in_order.flat_map(|(name, form)| self.benchmark(name, form)).collect()
+    }
+
+    /// The forms of a section with their names, in the author's order.
+    fn in_order<F>(&self, section: &[&str], mut forms: BTreeMap<String, F>) -> Vec<(String, F)> {
+        let names = names_in_order(self.document, section);
+        names.into_iter().filter_map(|name| forms.remove_entry(&name)).collect()
     }
 
     /// A benchmark, or one for each number of hosts that the plan gives.
@@ -180,12 +183,12 @@ impl Lowering<'_> {
         if gangs.is_empty() {
             return vec![benchmark];
         }
-        let of_gang = |gang: Gang| Benchmark {
-            name: gang.name_of(&benchmark.name),
-            gang: Some(gang),
-            ..benchmark.clone()
-        };
-        gangs.into_iter().map(of_gang).collect()
+        let mut points = Vec::with_capacity(gangs.len());
+        for gang in gangs {
+            let name = gang.name_of(&benchmark.name);
+            points.push(Benchmark { name, gang: Some(gang), ..benchmark.clone() });
+        }
+        points
     }
 
     fn command(
@@ -198,9 +201,7 @@ impl Lowering<'_> {
             (Some(argv), None) => CommandLine::Exact(argv),
             (None, Some(line)) => CommandLine::Shell(line),
             (Some(argv), Some(_)) => {
-                self.note(&place.at("shell"), || {
-                    (format!("[{place}] has both `command` and `shell`"), "keep one of them".to_owned())
-                });
+                self.note_both(place, "command", "shell");
                 CommandLine::Exact(argv)
             }
             (None, None) => {
@@ -214,20 +215,20 @@ impl Lowering<'_> {
         }
     }
 
-    fn own_metrics(&mut self, mut forms: BTreeMap<String, OwnMetricForm>) -> Vec<OwnMetric> {
-        let names = names_in_order(self.document, &["metrics", "output"]);
-        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+    fn own_metrics(&mut self, forms: BTreeMap<String, OwnMetricForm>) -> Vec<OwnMetric> {
+        let in_order = self.in_order(&["metrics", "output"], forms).into_iter();
         in_order.filter_map(|(name, form)| self.own_metric(name, form)).collect()
     }
 
-    fn metric_verdicts(&mut self, mut forms: BTreeMap<String, MetricVerdictForm>) -> Vec<MetricVerdict> {
-        let names = names_in_order(self.document, &["analysis", "verdicts"]);
-        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
-        let verdict = |(metric, MetricVerdictForm { margin, family }): (String, _)| {
+    fn metric_verdicts(&mut self, forms: BTreeMap<String, MetricVerdictForm>) -> Vec<MetricVerdict> {
+        let mut verdicts = Vec::new();
+        for (metric, MetricVerdictForm { margin, family }) in self.in_order(&["analysis", "verdicts"], forms)
+        {
             let place = KeyPath::from(["analysis", "verdicts", &metric, "margin"]);
-            MetricVerdict { margin: margin.and_then(|text| self.percentage(&place, &text)), metric, family }
-        };
-        in_order.map(verdict).collect()
+            let margin = margin.and_then(|text| self.percentage(&place, &text));
+            verdicts.push(MetricVerdict { metric, margin, family });
+        }
+        verdicts
     }
 
     fn own_metric(&mut self, name: String, form: OwnMetricForm) -> Option<OwnMetric> {
@@ -239,19 +240,16 @@ impl Lowering<'_> {
             go.map(Pattern::Go),
         ];
         let mut given = given.into_iter().flatten();
-        let place = || KeyPath::from(["metrics", "output", &name]);
+        let place = KeyPath::from(["metrics", "output", &name]);
         match (given.next(), given.next()) {
             (Some(pattern), None) => Some(OwnMetric { name, pattern, from, unit, better }),
             (Some(first), Some(second)) => {
-                self.note(&place().at(second.key()), || {
-                    let (place, first, second) = (place(), first.key(), second.key());
-                    (format!("[{place}] has both `{first}` and `{second}`"), "keep one of them".to_owned())
-                });
+                self.note_both(&place, first.key(), second.key());
                 None
             }
             (None, _) => {
-                self.note(&place(), || {
-                    let cause = format!("[{}] does not say how its values are found", place());
+                self.note(&place, || {
+                    let cause = format!("[{place}] does not say how its values are found");
                     let hint = "write regex = 'time: ([0-9.]+)', or one of pointer, google_benchmark and go";
                     (cause, hint.to_owned())
                 });
@@ -262,14 +260,10 @@ impl Lowering<'_> {
 
     fn expectation(&mut self, place: &KeyPath, form: &ExpectForm) -> Expectation {
         let stdout_blake3 = form.stdout_blake3.as_ref().and_then(|text| {
+            let hint = "write the 64 hexadecimal digits that b3sum prints for the right output";
+            let place = place.at("expect").at("stdout_blake3");
             let hash = blake3::Hash::from_hex(text).ok();
-            if hash.is_none() {
-                self.note(&place.at("expect").at("stdout_blake3"), || {
-                    let hint = "write the 64 hexadecimal digits that b3sum prints for the right output";
-                    (format!("{} is not a BLAKE3 hash", quoted(text)), hint.to_owned())
-                });
-            }
-            hash.map(Into::into)
+            self.readable(hash, text, &place, "is not a BLAKE3 hash", hint).map(Into::into)
         });
         let accept = match (form.accept_all, form.accept.as_slice()) {
             (true, _) => AcceptedExits::All,
@@ -303,15 +297,39 @@ impl Lowering<'_> {
     }
 
     fn size(&mut self, place: &KeyPath, text: &str) -> Option<u64> {
-        let read = size(text);
-        if read.is_none() {
-            let cause = || (format!("{} is no size", quoted(text)), SIZE_HINT.to_owned());
-            self.note(place, cause);
+        self.readable(size(text), text, place, "is no size", SIZE_HINT)
+    }
+
+    /// Passes on what was read of a text; notes the fault where it could not be read.
+    fn readable<T>(
+        &mut self,
+        value: Option<T>,
+        text: &str,
+        place: &KeyPath,
+        fault: &str,
+        hint: &str,
+    ) -> Option<T> {
+        if value.is_none() {
+            self.note(place, || (format!("{} {fault}", quoted(text)), hint.to_owned()));
         }
-        read
+        value
+    }
+
+    /// Notes two keys of a section of which only one may be given.
+    fn note_both(&mut self, place: &KeyPath, first: &str, second: &str) {
+        self.note(&place.at(second), || {
+            (format!("[{place}] has both `{first}` and `{second}`"), "keep one of them".to_owned())
+        });
     }
 
     fn note(&mut self, place: &KeyPath, cause: impl FnOnce() -> (String, String)) {
         self.flaws.note(span_of(self.document, place), cause);
     }
+}
+
+/// The sections of the first few of some versions, as a hint names them.
+fn sections_of<'v>(versions: impl Iterator<Item = &'v Version>) -> String {
+    let sections: Vec<String> =
+        versions.take(8).map(|version| format!("[versions.{}]", version.name)).collect();
+    sections.join(", ")
 }

@@ -22,9 +22,7 @@ impl Lowering<'_> {
             (Some(argv), None) => CommandLine::Exact(argv.clone()),
             (None, Some(line)) => CommandLine::Shell(line.clone()),
             (Some(argv), Some(_)) => {
-                self.note(&place.at("build_shell"), || {
-                    (format!("[{place}] has both `build` and `build_shell`"), "keep one of them".to_owned())
-                });
+                self.note_both(place, "build", "build_shell");
                 CommandLine::Exact(argv.clone())
             }
             (None, None) => {
@@ -44,16 +42,17 @@ impl Lowering<'_> {
 
     /// What belongs to a build, where there is none.
     fn note_without_build(&mut self, place: &KeyPath, form: &VersionForm) {
-        let given = [
+        for (key, is_given) in [
             ("builds", form.builds.is_some()),
             ("products", !form.products.is_empty()),
             ("build_timeout", form.build_timeout.is_some()),
-        ];
-        for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            self.note(&place.at(key), || {
-                let hint = "write build = [\"make\", \"-C\", \"{file.source}\"], or build_shell = \"a line for /bin/sh\"";
-                (format!("[{place}] has `{key}` and nothing that builds"), hint.to_owned())
-            });
+        ] {
+            if is_given {
+                self.note(&place.at(key), || {
+                    let hint = "write build = [\"make\", \"-C\", \"{file.source}\"], or build_shell = \"a line for /bin/sh\"";
+                    (format!("[{place}] has `{key}` and nothing that builds"), hint.to_owned())
+                });
+            }
         }
     }
 

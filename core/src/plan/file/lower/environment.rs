@@ -5,8 +5,6 @@ use crate::experiment::environment::{
 };
 use crate::experiment::software::Software;
 use crate::plan::file::form::{EnvironmentForm, ResourceLimitsForm, SoftwareForm};
-use crate::plan::file::quantity::{SPAN_HINT, span};
-use crate::value::time::Span;
 use crate::{experiment::KeyPath, value::excerpt::quoted};
 
 use super::Lowering;
@@ -38,7 +36,7 @@ impl Lowering<'_> {
             huge_pages: form.transparent_huge_pages,
             governor: form.governor,
             turbo: form.turbo,
-            settle: self.settle(&form.settle),
+            settle: self.length(&["environment", "settle"].into(), &form.settle).unwrap_or_default(),
             limits: self.resource_limits(form.limits),
             strict: form.strict,
             software: self.software(&["environment"].into(), software, &Software::default()),
@@ -47,19 +45,16 @@ impl Lowering<'_> {
 
     fn cpus(&mut self, text: &str) -> CpuChoice {
         text.parse().unwrap_or_else(|error| {
-            let cause = || (format!("{} names no CPUs: {error}", quoted(text)), CPUS_HINT.to_owned());
-            self.note(&["environment", "cpus"].into(), cause);
+            self.note(&["environment", "cpus"].into(), || {
+                (format!("{} names no CPUs: {error}", quoted(text)), CPUS_HINT.to_owned())
+            });
             CpuChoice::All
         })
     }
 
     fn scheduler(&mut self, text: &str) -> Option<Scheduler> {
-        let read = text.parse().ok();
-        if read.is_none() {
-            let cause = || (format!("{} is not a scheduling class", quoted(text)), SCHEDULER_HINT.to_owned());
-            self.note(&["environment", "scheduler"].into(), cause);
-        }
-        read
+        let place = ["environment", "scheduler"].into();
+        self.readable(text.parse().ok(), text, &place, "is not a scheduling class", SCHEDULER_HINT)
     }
 
     fn env_size(&mut self, total: Option<u32>, random: Option<u32>) -> EnvSize {
@@ -90,14 +85,6 @@ impl Lowering<'_> {
                 DirectoryLength::Total(total)
             }
         }
-    }
-
-    fn settle(&mut self, text: &str) -> Span {
-        span(text).unwrap_or_else(|| {
-            let cause = || (format!("{} is not a length of time", quoted(text)), SPAN_HINT.to_owned());
-            self.note(&["environment", "settle"].into(), cause);
-            Span(0)
-        })
     }
 
     fn resource_limits(&mut self, form: ResourceLimitsForm) -> ResourceLimits {

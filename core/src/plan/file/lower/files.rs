@@ -3,21 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::Lowering;
+use crate::experiment::KeyPath;
 use crate::experiment::files::{Content, ContentHash, FileSource, StagedFile};
-use crate::plan::file::document::names_in_order;
 use crate::plan::file::form::FileForm;
 use crate::plan::file::look::{PlanLook, UNSEEN, WantedAt, WantedFile};
-use crate::{experiment::KeyPath, value::excerpt::quoted};
 
 impl Lowering<'_> {
     /// The staged files, as the author ordered them.
     pub(super) fn files(
         &mut self,
-        mut forms: BTreeMap<String, FileForm>,
+        forms: BTreeMap<String, FileForm>,
         look: &mut dyn PlanLook,
     ) -> Vec<StagedFile> {
-        let names = names_in_order(self.document, &["files"]);
-        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+        let in_order = self.in_order(&["files"], forms).into_iter();
         in_order.map(|(name, form)| self.file(name, form, look)).collect()
     }
 
@@ -50,13 +48,9 @@ impl Lowering<'_> {
                     self.stray(place, "executable", "path");
                 }
                 let Some(text) = blake3 else { return Ok(WantedAt::Shared { path }) };
+                let hint = "write the 64 hexadecimal digits that b3sum prints for the file";
                 let hash = ContentHash::from_hex(&text);
-                if hash.is_none() {
-                    self.note(&place.at("blake3"), || {
-                        let hint = "write the 64 hexadecimal digits that b3sum prints for the file";
-                        (format!("{} is not a BLAKE3 hash", quoted(&text)), hint.to_owned())
-                    });
-                }
+                let hash = self.readable(hash, &text, &place.at("blake3"), "is not a BLAKE3 hash", hint);
                 Err(FileSource::Shared { path, blake3: hash.unwrap_or(UNSEEN), bytes: None })
             }
             (Some(_), Some(_)) => {

@@ -8,36 +8,19 @@ use crate::plan::file::form::{BenchmarkForm, GangLauncherForm, HostsForm};
 impl Lowering<'_> {
     /// One gang for each number of hosts; none where the benchmark says nothing of hosts.
     pub(super) fn gangs(&mut self, place: &KeyPath, name: &str, form: &mut BenchmarkForm) -> Vec<Gang> {
-        let (launcher, launch) = (form.launcher.take(), form.launch.take());
-        let (ranks, law) = (form.ranks_per_host.take(), form.scaling.take());
-        let times_ranks = form.time_ranks.take();
         let Some(hosts) = form.hosts.take() else {
-            let given = [
-                ("ranks_per_host", ranks.is_some()),
-                ("launcher", launcher.is_some()),
-                ("launch", launch.is_some()),
-                ("scaling", law.is_some()),
-                ("time_ranks", times_ranks.is_some()),
-            ];
-            for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-                self.note(&place.at(key), || {
-                    let cause = format!("[{place}] has `{key}` and no `hosts`");
-                    (cause, "say on how many hosts each run is executed: hosts = 4".to_owned())
-                });
-            }
+            self.note_without_hosts(place, form);
             return Vec::new();
         };
-        let launcher = match (launcher, launch) {
+        let law = form.scaling.take();
+        let launcher = match (form.launcher.take(), form.launch.take()) {
             (None, None) => GangLauncher::None,
             (Some(GangLauncherForm::OpenMpi), None) => GangLauncher::OpenMpi,
             (Some(GangLauncherForm::Mpich), None) => GangLauncher::Mpich,
             (Some(GangLauncherForm::Srun), None) => GangLauncher::Srun,
             (None, Some(words)) => GangLauncher::Own(words),
             (Some(_), Some(_)) => {
-                self.note(&place.at("launch"), || {
-                    let cause = format!("[{place}] has both `launcher` and `launch`");
-                    (cause, "keep one of them".to_owned())
-                });
+                self.note_both(place, "launcher", "launch");
                 GangLauncher::None
             }
         };
@@ -60,14 +43,33 @@ impl Lowering<'_> {
                 (sizes, Some(ScalingSeries { name: name.to_owned(), law: law.unwrap_or_default() }))
             }
         };
-        let ranks_per_host = ranks.unwrap_or(1);
-        let gang = |hosts| Gang {
-            hosts,
-            ranks_per_host,
-            launcher: launcher.clone(),
-            times_ranks: times_ranks.unwrap_or(false),
-            series: series.clone(),
-        };
-        sizes.into_iter().map(gang).collect()
+        let mut gangs = Vec::with_capacity(sizes.len());
+        for hosts in sizes {
+            gangs.push(Gang {
+                hosts,
+                ranks_per_host: form.ranks_per_host.unwrap_or(1),
+                launcher: launcher.clone(),
+                times_ranks: form.time_ranks.unwrap_or(false),
+                series: series.clone(),
+            });
+        }
+        gangs
+    }
+
+    fn note_without_hosts(&mut self, place: &KeyPath, form: &BenchmarkForm) {
+        for (key, is_given) in [
+            ("ranks_per_host", form.ranks_per_host.is_some()),
+            ("launcher", form.launcher.is_some()),
+            ("launch", form.launch.is_some()),
+            ("scaling", form.scaling.is_some()),
+            ("time_ranks", form.time_ranks.is_some()),
+        ] {
+            if is_given {
+                self.note(&place.at(key), || {
+                    let cause = format!("[{place}] has `{key}` and no `hosts`");
+                    (cause, "say on how many hosts each run is executed: hosts = 4".to_owned())
+                });
+            }
+        }
     }
 }

@@ -4,7 +4,6 @@ use super::Lowering;
 use crate::experiment::{Independence, KeyPath, Limits, Rest, Rule};
 use crate::plan::file::form::{IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 use crate::plan::file::quantity::{PERCENT_HINT, SPAN_HINT, percent, span};
-use crate::value::excerpt::quoted;
 use crate::value::time::Span;
 
 /// More than thirty: what the papers take for large enough that the mean's distribution is near normal.
@@ -13,17 +12,23 @@ const DEFAULT_RUNS: u32 = 31;
 impl Lowering<'_> {
     /// The runs of the first stage, and the rule by which others follow.
     pub(super) fn repetitions(&mut self, form: &RepetitionsForm) -> (u32, Rule) {
-        let rules = [("precision", form.precision.is_some()), ("budget", form.budget.is_some())];
-        let rules = [rules[0], rules[1], ("looks", form.looks.is_some())];
-        let mut given = rules.iter().filter(|(_, given)| *given).map(|(key, _)| *key);
-        let (first, second) = (given.next(), given.next());
-        if let (Some(first), Some(second)) = (first, second) {
+        let mut rules = Vec::new();
+        if form.precision.is_some() {
+            rules.push("precision");
+        }
+        if form.budget.is_some() {
+            rules.push("budget");
+        }
+        if form.looks.is_some() {
+            rules.push("looks");
+        }
+        let Some(&rule) = rules.first() else { return self.fixed(form) };
+        if let Some(second) = rules.get(1) {
             self.note_repetition(second, || {
-                let cause = format!("[repetitions] has both `{first}` and `{second}`");
+                let cause = format!("[repetitions] has both `{rule}` and `{second}`");
                 (cause, "keep one of them: they are different rules".to_owned())
             });
         }
-        let Some(rule) = first else { return self.fixed(form) };
         let maximum = self.maximum(form, rule);
         if rule == "looks" {
             return self.sequential(form, maximum);
@@ -43,13 +48,14 @@ impl Lowering<'_> {
     }
 
     fn fixed(&mut self, form: &RepetitionsForm) -> (u32, Rule) {
-        let strays = [
-            ("pilot", form.pilot.is_some(), "precision` or `budget"),
-            ("maximum", form.maximum.is_some(), "precision`, `budget` or `looks"),
-            ("spending", form.spending.is_some(), "looks"),
-        ];
-        for (key, _, needs) in strays.into_iter().filter(|(_, given, _)| *given) {
-            self.belongs(key, needs);
+        if form.pilot.is_some() {
+            self.belongs("pilot", "precision` or `budget");
+        }
+        if form.maximum.is_some() {
+            self.belongs("maximum", "precision`, `budget` or `looks");
+        }
+        if form.spending.is_some() {
+            self.belongs("spending", "looks");
         }
         (form.runs.unwrap_or(DEFAULT_RUNS), Rule::Fixed)
     }
@@ -101,7 +107,8 @@ impl Lowering<'_> {
                 (cause, format!("write a multiple of the looks, such as maximum = {nearest}"))
             });
         }
-        let (runs, spending) = (maximum / looks, form.spending.unwrap_or_default());
+        let runs = maximum / looks;
+        let spending = form.spending.unwrap_or_default();
         (runs, Rule::Sequential { looks: form.looks.unwrap_or(0), maximum: runs * looks, spending })
     }
 
@@ -121,11 +128,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn percentage(&mut self, place: &KeyPath, text: &str) -> Option<f64> {
-        let read = percent(text);
-        if read.is_none() {
-            self.note(place, || (format!("{} is no percentage", quoted(text)), PERCENT_HINT.to_owned()));
-        }
-        read
+        self.readable(percent(text), text, place, "is no percentage", PERCENT_HINT)
     }
 
     pub(super) fn independence(&mut self, form: &IndependenceForm) -> Independence {
@@ -152,11 +155,6 @@ impl Lowering<'_> {
     }
 
     pub(super) fn length(&mut self, place: &KeyPath, text: &str) -> Option<Span> {
-        let read = span(text);
-        if read.is_none() {
-            let cause = || (format!("{} is not a length of time", quoted(text)), SPAN_HINT.to_owned());
-            self.note(place, cause);
-        }
-        read
+        self.readable(span(text), text, place, "is not a length of time", SPAN_HINT)
     }
 }

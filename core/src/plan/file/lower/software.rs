@@ -1,10 +1,10 @@
 //! From the software as it is written to that of the runs. A version has what it writes, and the rest of what is common.
 
 use super::Lowering;
+use crate::experiment::KeyPath;
 use crate::experiment::files::ContentHash;
 use crate::experiment::software::{Container, ContainerLauncher, Software, USUAL_PROBE};
 use crate::plan::file::form::{ContainerForm, LauncherForm, SoftwareForm};
-use crate::{experiment::KeyPath, value::excerpt::quoted};
 
 impl Lowering<'_> {
     pub(super) fn software(&mut self, place: &KeyPath, form: SoftwareForm, common: &Software) -> Software {
@@ -52,13 +52,7 @@ impl Lowering<'_> {
     }
 
     fn hash(&mut self, place: &KeyPath, text: &str) -> Option<ContentHash> {
-        let hash = ContentHash::from_hex(text);
-        if hash.is_none() {
-            self.note(place, || {
-                let hint = "write the 64 hexadecimal digits of the export's column environment_blake3";
-                (format!("{} is not a BLAKE3 hash", quoted(text)), hint.to_owned())
-            });
-        }
-        hash
+        let hint = "write the 64 hexadecimal digits of the export's column environment_blake3";
+        self.readable(ContentHash::from_hex(text), text, place, "is not a BLAKE3 hash", hint)
     }
 }
