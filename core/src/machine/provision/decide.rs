@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobEnd, JobState, KEEP, LEAVE_PATIENCE, Ledger,
-    Nodes, Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth, divide::has_node, ledger::Cancelled,
+    Nodes, Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth, divide::alive, divide::has_node,
+    ledger::Cancelled,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;
@@ -57,12 +58,12 @@ pub fn decide(
     others: &BTreeSet<JobId>,
 ) -> Vec<ProvisionAction> {
     let goes_on = ledger.stands_still(now, limits).is_none();
-    let look = Look { now, limits, ledger, jobs, demand, others, goes_on };
+    let situation = Situation { now, limits, ledger, jobs, demand, others, goes_on };
     let mut actions = Vec::new();
-    look.resume(&mut actions);
-    look.give_back(&mut actions);
-    look.balance(&mut actions);
-    look.spare_parts(&mut actions);
+    situation.resume(&mut actions);
+    situation.give_back(&mut actions);
+    situation.balance(&mut actions);
+    situation.spare_parts(&mut actions);
     actions
 }
 
@@ -74,16 +75,16 @@ pub fn give_back_spent(
     demand: &Demand,
 ) -> Vec<ProvisionAction> {
     let goes_on = ledger.stands_still(now, limits).is_none();
-    let look = Look { now, limits, ledger, jobs: &[], demand, others: &BTreeSet::new(), goes_on };
+    let situation = Situation { now, limits, ledger, jobs: &[], demand, others: &BTreeSet::new(), goes_on };
     let mut actions = Vec::new();
     for host in demand.hosts.iter().filter(|host| host.is_here && !host.is_busy) {
-        let noted = host.job.as_ref().and_then(|job| Some((job, ledger.jobs.get(job)?)));
-        let noted = noted.filter(|(_, note)| note.cancelled.is_none());
-        if let Some((job, note)) = noted
+        if let Some(job) = &host.job
+            && let Some(note) = ledger.jobs.get(job)
+            && note.cancelled.is_none()
             && host.engaged == Engaged::Serving
-            && look.is_spent(host)
+            && situation.is_spent(host)
         {
-            look.hand_back(job, note, host, &mut actions);
+            situation.hand_back(job, note, host, &mut actions);
         }
     }
     actions
@@ -144,13 +145,14 @@ pub struct DesertedHost {
 pub fn catch_up(jobs: &mut [Job], demand: &Demand) {
     for job in jobs.iter_mut().filter(|job| job.state == JobState::Queued) {
         if let Some(host) = demand.host_of(job).filter(|host| host.is_here) {
-            (job.state, job.node) = (JobState::Running, Some(host.node.clone()));
+            job.state = JobState::Running;
+            job.node = Some(host.node.clone());
         }
     }
 }
 
-/// One look at everything.
-struct Look<'a> {
+/// What a decision is made of.
+struct Situation<'a> {
     now: Timestamp,
     limits: &'a ProvisionLimits,
     ledger: &'a Ledger,
@@ -160,26 +162,23 @@ struct Look<'a> {
     goes_on: bool,
 }
 
-impl Look<'_> {
-    /// The jobs that are queued or running and not cancelled.
+impl Situation<'_> {
     fn alive(&self, state: JobState) -> impl DoubleEndedIterator<Item = (&Job, &Note)> {
-        let alive = self.jobs.iter().filter(move |job| job.state == state);
-        let noted = alive.filter_map(|job| Some((job, self.ledger.jobs.get(&job.id)?)));
-        noted.filter(|(_, note)| note.cancelled.is_none())
+        alive(self.ledger, self.jobs, state)
     }
 
     /// A host whose job is gone serves again when it comes back in another one; so does one that is needed after all.
     fn resume(&self, actions: &mut Vec<ProvisionAction>) {
         for host in self.demand.given_back(self.others) {
-            let is_of = |job: &&Job| host.job.as_ref() == Some(&job.id);
-            let job = self
-                .jobs
-                .iter()
-                .find(is_of)
-                .filter(|job| matches!(job.state, JobState::Running | JobState::Ending));
-            let is_cancelled = job
-                .is_some_and(|job| self.ledger.jobs.get(&job.id).is_none_or(|note| note.cancelled.is_some()));
-            if job.is_none() || !is_cancelled && self.is_needed(host) {
+            let job = self.jobs.iter().find(|job| host.job.as_ref() == Some(&job.id));
+            let resumes = match job.filter(|job| has_node(job)) {
+                Some(job) => {
+                    let note = self.ledger.jobs.get(&job.id);
+                    note.is_some_and(|note| note.cancelled.is_none()) && self.is_needed(host)
+                }
+                None => true,
+            };
+            if resumes {
                 actions.push(ProvisionAction::Resume { host: host.host.clone() });
             }
         }
@@ -192,16 +191,14 @@ impl Look<'_> {
     /// A host gets no more runs first, and its job is ended when it is seen to have none.
     fn give_back(&self, actions: &mut Vec<ProvisionAction>) {
         for (job, note) in self.alive(JobState::Running) {
-            let lingers = |since: Timestamp, patience| self.now - since > patience;
-            let cancel = |why| ProvisionAction::Cancel { job: job.id.clone(), why };
             // Its agent has ended, or is to end; where it does not take the job with it, we do.
-            let overdue = note.given_back.filter(|given_back| lingers(given_back.since, LEAVE_PATIENCE));
+            let overdue = note.given_back.filter(|given_back| self.now - given_back.since > LEAVE_PATIENCE);
             let Some(host) = self.demand.host_of(job).filter(|host| host.is_here) else {
-                let is_silent = note.silent_since.is_some_and(|since| lingers(since, JOIN_PATIENCE));
-                let unreached = note.unreached.as_ref().filter(|agent| lingers(agent.since, REACH_PATIENCE));
-                let why = overdue.map(|given_back| given_back.why);
-                let why = why.or(unreached.map(|_| Cancelled::Unreached));
-                actions.extend(why.or(is_silent.then_some(Cancelled::Silent)).map(cancel));
+                let why = match overdue {
+                    Some(given_back) => Some(given_back.why),
+                    None => self.why_absent(note),
+                };
+                actions.extend(why.map(|why| cancel(job, why)));
                 continue;
             };
             let is_idle = note.idle_since.is_some_and(|since| self.now - since >= KEEP) || !self.goes_on;
@@ -212,9 +209,22 @@ impl Look<'_> {
                 }
                 Engaged::Serving => {}
                 Engaged::GivenBack if note.given_back.is_some() && overdue.is_none() => {}
-                Engaged::GivenBack | Engaged::OutOfService => actions.push(cancel(self.why(note, host))),
+                Engaged::GivenBack | Engaged::OutOfService => {
+                    actions.push(cancel(job, self.why(note, host)));
+                }
             }
         }
+    }
+
+    /// Why to cancel a running job whose agent is not here, if it has been away for too long.
+    fn why_absent(&self, note: &Note) -> Option<Cancelled> {
+        if let Some(unreached) = &note.unreached
+            && self.now - unreached.since > REACH_PATIENCE
+        {
+            return Some(Cancelled::Unreached);
+        }
+        let is_silent = note.silent_since.is_some_and(|since| self.now - since > JOIN_PATIENCE);
+        is_silent.then_some(Cancelled::Silent)
     }
 
     /// Whether a host is of no more use in its allocation or boot, while it would be in another.
@@ -231,8 +241,8 @@ impl Look<'_> {
         if self.goes_on && host.worth == Worth::NewBoot && self.ledger.cannot_reboot.is_none() {
             actions.push(ProvisionAction::Reboot { node: host.node.clone(), leaves: host.boot.clone() });
         }
-        let (host_id, why) = (host.host.clone(), self.why(note, host));
-        actions.push(ProvisionAction::GiveBack { host: host_id, job: job.clone(), why });
+        let why = self.why(note, host);
+        actions.push(ProvisionAction::GiveBack { host: host.host.clone(), job: job.clone(), why });
     }
 
     fn why(&self, note: &Note, host: &Provided) -> Cancelled {
@@ -252,24 +262,20 @@ impl Look<'_> {
             .min(self.limits.jobs.saturating_sub(with_node))
             .min(self.limits.queued.max(self.demand.together));
         let surplus = queued.saturating_sub(wanted) as usize;
-        let cancelled = self.alive(JobState::Queued).rev().take(surplus);
-        actions.extend(
-            cancelled
-                .map(|(job, _)| ProvisionAction::Cancel { job: job.id.clone(), why: Cancelled::Unneeded }),
-        );
+        for (job, _) in self.alive(JobState::Queued).rev().take(surplus) {
+            actions.push(cancel(job, Cancelled::Unneeded));
+        }
         let exclude = self.exclude();
         let kept = self.alive(JobState::Queued).take(queued as usize - surplus);
         // A job for several hosts is told once.
         let kept = kept.filter(|(job, _)| job.id.node_number().is_none_or(|number| number == 0));
-        let outdated = kept.filter(|(_, note)| note.excluded != exclude).take(EXCLUSIONS_AT_ONCE);
-        let change = |(job, _): (&Job, &Note)| ProvisionAction::Exclude {
-            job: job.id.clone(),
-            nodes: exclude.clone(),
-        };
-        actions.extend(outdated.map(change));
+        for (job, _) in kept.filter(|(_, note)| note.excluded != exclude).take(EXCLUSIONS_AT_ONCE) {
+            actions.push(ProvisionAction::Exclude { job: job.id.clone(), nodes: exclude.clone() });
+        }
         let more = if self.ledger.is_set_back(self.now) { 0 } else { wanted.saturating_sub(queued) };
         let together = self.demand.together.max(1);
-        let (whole, rest) = (more / together, more % together);
+        let whole = more / together;
+        let rest = more % together;
         if whole > 0 {
             let exclude = exclude.clone();
             actions.push(ProvisionAction::Submit { jobs: whole, hosts: together, exclude });
@@ -282,39 +288,41 @@ impl Look<'_> {
     /// A job for several hosts is ended as a whole: when nothing is to be kept of it, or when one of its agents does not come and none of
     /// its hosts has anything.
     fn spare_parts(&self, actions: &mut Vec<ProvisionAction>) {
-        let ended = |action: &ProvisionAction| match action {
-            ProvisionAction::Cancel { job, why } => Some((job.clone(), *why)),
-            ProvisionAction::Submit { .. }
-            | ProvisionAction::Exclude { .. }
-            | ProvisionAction::GiveBack { .. }
-            | ProvisionAction::Resume { .. }
-            | ProvisionAction::Reboot { .. } => None,
-        };
-        let all: BTreeSet<JobId> = actions.iter().filter_map(ended).map(|(job, _)| job).collect();
-        let alive = [JobState::Queued, JobState::Running].into_iter().flat_map(|state| self.alive(state));
-        let kept = alive.filter(|(job, _)| job.id.node_number().is_some() && !all.contains(&job.id));
-        let kept: Vec<&Job> = kept.map(|(job, _)| job).collect();
-        let is_busy = |job: &Job| self.demand.host_of(job).is_some_and(|host| host.is_busy);
-        let is_kept = |whole: &str, why: Cancelled| {
-            let others = kept.iter().filter(|job| job.id.whole() == whole);
-            match why {
-                Cancelled::Silent | Cancelled::Unreached => others.clone().any(|job| is_busy(job)),
-                Cancelled::Unneeded | Cancelled::TooShort => others.count() > 0,
+        let mut cancelled = BTreeSet::new();
+        for action in actions.iter() {
+            if let ProvisionAction::Cancel { job, .. } = action {
+                cancelled.insert(job.clone());
             }
-        };
-        actions.retain(|action| ended(action).is_none_or(|(job, why)| !is_kept(job.whole(), why)));
+        }
+        let alive = self.alive(JobState::Queued).chain(self.alive(JobState::Running)).map(|(job, _)| job);
+        let kept = alive.filter(|job| job.id.node_number().is_some() && !cancelled.contains(&job.id));
+        let kept: Vec<&Job> = kept.collect();
+        actions.retain(|action| {
+            let ProvisionAction::Cancel { job, why } = action else { return true };
+            let mut others = kept.iter().filter(|other| other.id.whole() == job.whole());
+            let is_kept = match why {
+                Cancelled::Silent | Cancelled::Unreached => {
+                    others.any(|other| self.demand.host_of(other).is_some_and(|host| host.is_busy))
+                }
+                Cancelled::Unneeded | Cancelled::TooShort => others.next().is_some(),
+            };
+            !is_kept
+        });
     }
 
     /// Nodes that would be of no use if they were given out again, and those on which jobs failed.
     fn exclude(&self) -> Nodes {
-        let is_useless = |host: &&Provided| match host.worth {
+        let useless = self.demand.hosts.iter().filter(|host| match host.worth {
             Worth::Nothing => true,
             Worth::NewBoot => !self.ledger.rebooting.contains_key(&host.node),
             Worth::NewAllocation | Worth::Now => host.engaged == Engaged::OutOfService,
-        };
-        let hosts = self.demand.hosts.iter().filter(is_useless);
-        let useless = hosts.map(|host| &host.node);
+        });
+        let useless = useless.map(|host| &host.node);
         let refused = self.ledger.refused.keys();
         useless.chain(refused).chain(self.ledger.left_out(self.now)).cloned().collect()
     }
+}
+
+fn cancel(job: &Job, why: Cancelled) -> ProvisionAction {
+    ProvisionAction::Cancel { job: job.id.clone(), why }
 }

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::{Job, JobState, Ledger, Note, ProvisionLimits};
-use crate::{value::id::JobId, value::id::QueueName, value::time::Span, value::time::Timestamp};
+use crate::{value::id::QueueName, value::time::Span, value::time::Timestamp};
 
 /// How long the jobs of an engine that does not answer still count: after that the others are asked for what they were to bring.
 pub(super) const OUT_OF_SIGHT: Span = Span::from_secs(60);
@@ -39,20 +39,18 @@ impl Claim {
         together: u32,
     ) -> Self {
         let with_node = jobs.iter().filter(|job| has_node(job)).count() as u32;
-        let alive = |state: JobState| {
-            let jobs = jobs.iter().filter(move |job| job.state == state);
-            let notes = jobs.filter_map(|job| ledger.jobs.get(&job.id));
-            notes.filter(|note| note.cancelled.is_none())
-        };
-        let starting = alive(JobState::Running).filter(|note| !note.joined).count() as u32;
-        // With those that were asked for since the engine was.
-        let is_new = |(id, note): &(&JobId, &Note)| {
-            !note.joined && note.cancelled.is_none() && !jobs.iter().any(|job| job.id == **id)
-        };
-        let waits_long = |note: &&Note| note.queued_since.is_some_and(|since| now - since > limits.patience);
-        let overdue = alive(JobState::Queued).filter(waits_long).count() as u32;
-        let queued = alive(JobState::Queued).count() + ledger.jobs.iter().filter(is_new).count();
-        let queued = queued as u32;
+        let starting = alive(ledger, jobs, JobState::Running).filter(|(_, note)| !note.joined).count() as u32;
+        let mut queued = 0;
+        let mut overdue = 0;
+        for (_, note) in alive(ledger, jobs, JobState::Queued) {
+            queued += 1;
+            overdue += u32::from(note.queued_since.is_some_and(|since| now - since > limits.patience));
+        }
+        // Jobs that were requested since the engine was asked count as well.
+        for (id, note) in &ledger.jobs {
+            let is_new = !note.joined && note.cancelled.is_none() && !jobs.iter().any(|job| job.id == *id);
+            queued += u32::from(is_new);
+        }
         let room = match ledger.stands_still(now, limits) {
             Some(_) => 0,
             // It requests nothing for now, and others have its part.
@@ -118,6 +116,17 @@ impl Claim {
     }
 }
 
+/// Jobs in a state that were requested and not cancelled by us.
+pub(super) fn alive<'a>(
+    ledger: &'a Ledger,
+    jobs: &'a [Job],
+    state: JobState,
+) -> impl DoubleEndedIterator<Item = (&'a Job, &'a Note)> {
+    let in_state = jobs.iter().filter(move |job| job.state == state);
+    let noted = in_state.filter_map(|job| Some((job, ledger.jobs.get(&job.id)?)));
+    noted.filter(|(_, note)| note.cancelled.is_none())
+}
+
 /// Whether a job has a node; one that is about to end has it still, and may come back into the queue.
 pub(super) fn has_node(job: &Job) -> bool {
     matches!(job.state, JobState::Running | JobState::Ending)
@@ -141,11 +150,11 @@ pub fn share(missing: u32, claims: &BTreeMap<QueueName, Claim>, mine: &QueueName
 /// Among those whose jobs start in time first; what these have no room for, among the others. What is overdue stays in its queue as long
 /// as hosts are missing.
 fn due(missing: u32, claims: &BTreeMap<QueueName, Claim>, mine: &QueueName, overdue: u32) -> u32 {
-    let of =
-        |part: fn(&Claim) -> Claim| claims.iter().map(|(name, claim)| (name.clone(), part(claim))).collect();
-    let in_time = even(missing, &of(Claim::in_time));
+    let punctual = claims.iter().map(|(name, claim)| (name.clone(), claim.in_time())).collect();
+    let in_time = even(missing, &punctual);
     let left = missing.saturating_sub(in_time.values().copied().fold(0, u32::saturating_add));
-    let late = even(left, &of(Claim::late)).remove(mine).unwrap_or(0);
+    let unpunctual = claims.iter().map(|(name, claim)| (name.clone(), claim.late())).collect();
+    let late = even(left, &unpunctual).remove(mine).unwrap_or(0);
     let in_time = in_time.get(mine).copied().unwrap_or(0);
     in_time.max(missing.min(in_time.saturating_add(late.max(overdue))))
 }
@@ -153,21 +162,26 @@ fn due(missing: u32, claims: &BTreeMap<QueueName, Claim>, mine: &QueueName, over
 /// As many for each as for any other, as far as it has room and can give up what it has; one more for the first by name where it
 /// does not come out even.
 fn even(missing: u32, claims: &BTreeMap<QueueName, Claim>) -> BTreeMap<QueueName, u32> {
-    let at = |level: u32| claims.values().map(move |claim| given(claim, level));
-    let fits = |level: u32| at(level).fold(0, u32::saturating_add) <= missing;
     // Of the levels from 0 to `missing` those that fit come first.
-    let (mut level, mut above) = (0, missing.saturating_add(1));
+    let mut level = 0;
+    let mut above = missing.saturating_add(1);
     while above - level > 1 {
         let middle = level + (above - level) / 2;
-        if fits(middle) { level = middle } else { above = middle }
+        if given_at(middle, claims) <= missing { level = middle } else { above = middle }
     }
-    let mut rest = missing.saturating_sub(at(level).fold(0, u32::saturating_add));
-    let each = claims.iter().map(|(name, claim)| {
+    let mut rest = missing.saturating_sub(given_at(level, claims));
+    let mut shares = BTreeMap::new();
+    for (name, claim) in claims {
         let more = (given(claim, level.saturating_add(1)) - given(claim, level)).min(rest);
         rest -= more;
-        (name.clone(), given(claim, level) + more)
-    });
-    each.collect()
+        shares.insert(name.clone(), given(claim, level) + more);
+    }
+    shares
+}
+
+/// Hosts that all queues get at a level.
+fn given_at(level: u32, claims: &BTreeMap<QueueName, Claim>) -> u32 {
+    claims.values().map(|claim| given(claim, level)).fold(0, u32::saturating_add)
 }
 
 fn given(claim: &Claim, level: u32) -> u32 {

@@ -170,8 +170,9 @@ impl Ledger {
                 JobState::Ended(end) => self.ended(now, job, end, demand.longest),
             }
         }
-        let gone = |id: &&JobId| !jobs.iter().any(|job| job.id == **id);
-        for id in self.jobs.keys().filter(gone).cloned().collect::<Vec<_>>() {
+        let known = self.jobs.keys().filter(|id| !jobs.iter().any(|job| job.id == **id));
+        let vanished: Vec<JobId> = known.cloned().collect();
+        for id in vanished {
             self.vanished(now, &id, demand.longest);
         }
         // Times on the disk are those of a clock that may have been set back since.
@@ -189,15 +190,20 @@ impl Ledger {
 
     /// Why no more jobs are asked for, if that is so.
     pub fn stands_still(&self, now: Timestamp, limits: &ProvisionLimits) -> Option<String> {
-        let spent = limits.node_time.filter(|most| self.spent(now) >= *most);
-        let spent = spent.map(|most| format!("the {:.2} node hours that it may use are spent", hours(most)));
-        self.stopped.clone().or(spent)
+        if self.stopped.is_some() {
+            return self.stopped.clone();
+        }
+        let most = limits.node_time.filter(|most| self.spent(now) >= *most)?;
+        Some(format!("the {:.2} node hours that it may use are spent", hours(most)))
     }
 
     /// That jobs may be asked for again, after somebody has looked into what was wrong.
     pub fn start_afresh(&mut self) {
-        (self.failures_in_a_row, self.futile_in_a_row) = (0, 0);
-        (self.stopped, self.cannot_reboot, self.unjoined) = (None, None, None);
+        self.failures_in_a_row = 0;
+        self.futile_in_a_row = 0;
+        self.stopped = None;
+        self.cannot_reboot = None;
+        self.unjoined = None;
         self.refused.clear();
         self.left_out.clear();
         self.setback = None;
@@ -333,7 +339,8 @@ impl Ledger {
         for host in demand.hosts.iter().filter(|host| host.is_here) {
             if let Some(note) = host.job.as_ref().and_then(|job| self.jobs.get_mut(job)) {
                 let is_new = !note.joined;
-                (note.joined, note.unreached) = (true, None);
+                note.joined = true;
+                note.unreached = None;
                 note.has_served |= host.has_served || host.is_busy;
                 if is_new {
                     self.has_joined(&host.node);
@@ -344,7 +351,8 @@ impl Ledger {
 
     /// That an agent has joined. Only then: one that is there for long says nothing of jobs that fail meanwhile.
     fn has_joined(&mut self, node: &NodeName) {
-        (self.unjoined, self.setback) = (None, None);
+        self.unjoined = None;
+        self.setback = None;
         self.left_out.remove(node);
     }
 
