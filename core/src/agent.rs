@@ -199,12 +199,12 @@ impl Agent {
                 forgotten.into_iter().chain(self.leave()).collect()
             }
             CoordinatorMessage::Refused { lease, reason } => {
-                let forgotten = self.forget(lease);
-                forgotten
-                    .into_iter()
-                    .flat_map(|forget| [forget, Action::Complain { lease, reason: reason.clone() }])
-                    .chain(self.leave())
-                    .collect()
+                let mut actions = Vec::new();
+                if let Some(forget) = self.forget(lease) {
+                    actions.extend([forget, Action::Complain { lease, reason }]);
+                }
+                actions.extend(self.leave());
+                actions
             }
         }
     }
@@ -220,9 +220,13 @@ impl Agent {
     }
 
     fn say_again(&self) -> Vec<Action> {
-        let say = |report: &AttemptReport| Action::Send(AgentMessage::Report(Box::new(report.clone())));
-        let reports = self.outbox.values().map(say);
-        reports.chain(self.ready()).chain(self.ask()).collect()
+        let mut actions = Vec::new();
+        for report in self.outbox.values() {
+            actions.push(Action::Send(AgentMessage::Report(Box::new(report.clone()))));
+        }
+        actions.extend(self.ready());
+        actions.extend(self.ask());
+        actions
     }
 
     /// A start that is not the latest known is raised above it, unless work done under it is under way.
@@ -295,7 +299,7 @@ impl Agent {
     }
 
     fn join(&self) -> Action {
-        let (facts, agent, epoch) = (Box::new(self.facts.clone()), self.agent, self.epoch);
-        Action::Send(AgentMessage::Join { facts, agent, epoch })
+        let facts = Box::new(self.facts.clone());
+        Action::Send(AgentMessage::Join { facts, agent: self.agent, epoch: self.epoch })
     }
 }

@@ -26,7 +26,7 @@ pub const MAX_FACT_BYTES: usize = 4_096;
 
 /// What is known of one property of a host. In JSON a text, `null`, or `{"unreadable": "why"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stated", into = "Stated")]
+#[serde(from = "StatedFact", into = "StatedFact")]
 pub enum Fact {
     Value(String),
     /// The host has no such thing.
@@ -55,23 +55,23 @@ impl Fact {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Stated {
+enum StatedFact {
     Value(String),
     Unreadable { unreadable: String },
     Absent,
 }
 
-impl From<Stated> for Fact {
-    fn from(stated: Stated) -> Self {
+impl From<StatedFact> for Fact {
+    fn from(stated: StatedFact) -> Self {
         match stated {
-            Stated::Value(value) => Self::Value(value),
-            Stated::Unreadable { unreadable } => Self::Unreadable(unreadable),
-            Stated::Absent => Self::Absent,
+            StatedFact::Value(value) => Self::Value(value),
+            StatedFact::Unreadable { unreadable } => Self::Unreadable(unreadable),
+            StatedFact::Absent => Self::Absent,
         }
     }
 }
 
-impl From<Fact> for Stated {
+impl From<Fact> for StatedFact {
     fn from(fact: Fact) -> Self {
         match fact {
             Fact::Value(value) => Self::Value(value),

@@ -61,7 +61,7 @@ use crate::machine::feasibility::{HostClass, Pool};
 use crate::run::HostNumber;
 use crate::value::id::{ExperimentId, HostId, LeaseEpoch};
 use crate::value::time::{Span, Timestamp};
-use active::Turn;
+use active::OfferOrder;
 use gang::Hold;
 
 /// Most experiments that may be active at once, of which each user has a [share](crate::value::bounded::share): each is looked at when a
@@ -129,7 +129,7 @@ pub struct Machine {
     experiments: BTreeMap<ExperimentId, Active>,
     /// Experiments with visits to give out, sorted by turn, so that a host is offered them in order and experiments that are paused
     /// or have nothing waiting cost nothing.
-    turns: BTreeSet<(Turn, ExperimentId)>,
+    turns: BTreeSet<(OfferOrder, ExperimentId)>,
     /// Experiments changed since the last `follow_up`, which derives the next step of these instead of all. Empty between commands.
     touched: BTreeSet<ExperimentId>,
     /// Hosts that ever joined, by number. Numbers are dense and stay, so that sets and the states of runs name a host in four bytes.

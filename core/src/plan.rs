@@ -211,17 +211,18 @@ impl Plan {
     /// [`PlanError`] when they do not fit it.
     pub fn extended(mut self, extension: Extension) -> Result<Self, PlanError> {
         let Extension { order, shape } = &extension;
-        let (cells, size) = (self.cells(), shape.size());
+        let cells = self.cells();
+        let size = shape.size();
         if size == 0 || size == u32::MAX || !order.len().is_multiple_of(size as usize) {
-            let (runs, Shape { boots, runs: of_a_boot }) = (order.len(), *shape);
-            return Err(PlanError::TornGroup { runs, boots, of_a_boot });
+            let Shape { boots, runs: of_a_boot } = *shape;
+            return Err(PlanError::TornGroup { runs: order.len(), boots, of_a_boot });
         }
-        let is_known = |cell: &u32| match self.task_of(*cell) {
-            Task::Run(_) => true,
-            Task::Build(version) => self.experiment.version(version).is_some_and(|v| v.build.is_some()),
-        };
-        if let Some(at) = order.iter().position(|cell| !is_known(cell)) {
-            return Err(PlanError::UnknownCell { run: self.runs() + at as u32, cell: order[at], cells });
+        for (run, cell) in (self.runs()..).zip(order) {
+            if let Task::Build(version) = self.task_of(*cell)
+                && self.experiment.version(version).is_none_or(|version| version.build.is_none())
+            {
+                return Err(PlanError::UnknownCell { run, cell: *cell, cells });
+            }
         }
         self.fit_builds(&extension)?;
         self.append(extension);
@@ -230,8 +231,8 @@ impl Plan {
 
     /// Appends runs that fit.
     fn append(&mut self, extension: Extension) {
-        let (cells, from) = (self.cells(), self.runs());
-        self.builds.append(cells, from, &extension);
+        let from = self.runs();
+        self.builds.append(self.cells(), from, &extension);
         let Extension { order, shape } = extension;
         // Stages of one shape are one: what a group is does not change where they meet.
         if self.stages.last().is_none_or(|last| last.shape != shape) {

@@ -46,10 +46,10 @@ pub(crate) fn doubling_hint(name: &str) -> String {
 /// The text with every placeholder replaced by its value.
 pub fn expand<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> Result<String, TemplateError> {
     let mut expanded = String::with_capacity(text.len());
-    for piece in (Pieces { text, at: 0 }) {
+    for piece in (Segments { text, at: 0 }) {
         match piece {
-            Piece::Literal(literal) => expanded.push_str(literal),
-            Piece::Placeholder { name, at } => match value(name) {
+            Segment::Literal(literal) => expanded.push_str(literal),
+            Segment::Placeholder { name, at } => match value(name) {
                 Some(known) => expanded.push_str(known),
                 None => {
                     let position = text[..at].chars().count() + 1;
@@ -63,9 +63,9 @@ pub fn expand<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> Result
 
 /// The names of the placeholders in a text, in order, as often as they occur.
 pub fn placeholders(text: &str) -> impl Iterator<Item = &str> {
-    Pieces { text, at: 0 }.filter_map(|piece| match piece {
-        Piece::Placeholder { name, .. } => Some(name),
-        Piece::Literal(_) => None,
+    Segments { text, at: 0 }.filter_map(|piece| match piece {
+        Segment::Placeholder { name, .. } => Some(name),
+        Segment::Literal(_) => None,
     })
 }
 
@@ -75,7 +75,7 @@ pub fn is_identifier(name: &str) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece<'t> {
+enum Segment<'t> {
     Literal(&'t str),
     /// `at` is the byte of the opening brace.
     Placeholder {
@@ -85,31 +85,31 @@ enum Piece<'t> {
 }
 
 /// Cuts a text into its pieces, without copying.
-struct Pieces<'t> {
+struct Segments<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Iterator for Pieces<'t> {
-    type Item = Piece<'t>;
+impl<'t> Iterator for Segments<'t> {
+    type Item = Segment<'t>;
 
-    fn next(&mut self) -> Option<Piece<'t>> {
+    fn next(&mut self) -> Option<Segment<'t>> {
         let (rest, at) = (&self.text[self.at..], self.at);
         let first = rest.chars().next()?;
         if let Some(doubled) = rest.strip_prefix('{').and_then(braced)
             && rest[doubled.len() + 3..].starts_with('}')
         {
             self.at += doubled.len() + 4;
-            return Some(Piece::Literal(&rest[1..doubled.len() + 3]));
+            return Some(Segment::Literal(&rest[1..doubled.len() + 3]));
         }
         if let Some(name) = braced(rest) {
             self.at += name.len() + 2;
-            return Some(Piece::Placeholder { name, at });
+            return Some(Segment::Placeholder { name, at });
         }
         let skipped = first.len_utf8();
         let length = rest[skipped..].find('{').map_or(rest.len(), |brace| skipped + brace);
         self.at += length;
-        Some(Piece::Literal(&rest[..length]))
+        Some(Segment::Literal(&rest[..length]))
     }
 }
 

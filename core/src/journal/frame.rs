@@ -31,7 +31,7 @@ pub(super) struct FrameHeader {
 }
 
 /// What the bytes at an offset are.
-pub(super) enum Parsed<'a> {
+pub(super) enum ParsedFrame<'a> {
     /// A frame whose checksum fits there.
     Frame(FrameHeader, &'a [u8]),
     /// Not known with fewer than this many bytes.
@@ -93,25 +93,25 @@ impl FrameHeader {
 }
 
 /// Reads the frame at `offset`, where `bytes` begins, of a segment that ends at `end`.
-pub(super) fn parse(bytes: &[u8], seed: u32, offset: u64, end: u64) -> Parsed<'_> {
+pub(super) fn parse(bytes: &[u8], seed: u32, offset: u64, end: u64) -> ParsedFrame<'_> {
     let left = end.saturating_sub(offset);
     if left < FRAME_HEADER_BYTES as u64 {
-        return Parsed::EndsEarly;
+        return ParsedFrame::EndsEarly;
     }
     if bytes.len() < FRAME_HEADER_BYTES {
-        return Parsed::Lacks(FRAME_HEADER_BYTES);
+        return ParsedFrame::Lacks(FRAME_HEADER_BYTES);
     }
-    let Some((header, claimed)) = FrameHeader::decode(bytes, offset) else { return Parsed::Invalid };
+    let Some((header, claimed)) = FrameHeader::decode(bytes, offset) else { return ParsedFrame::Invalid };
     let frame_bytes = header.frame_bytes();
     if left < frame_bytes as u64 {
-        return Parsed::EndsEarly;
+        return ParsedFrame::EndsEarly;
     }
-    let Some(frame) = bytes.get(..frame_bytes) else { return Parsed::Lacks(frame_bytes) };
+    let Some(frame) = bytes.get(..frame_bytes) else { return ParsedFrame::Lacks(frame_bytes) };
     let (head, payload) = frame.split_at(FRAME_HEADER_BYTES);
     if checksum(seed, offset, &head[CHECKSUM_BYTES..], payload) != claimed {
-        return Parsed::Invalid;
+        return ParsedFrame::Invalid;
     }
-    Parsed::Frame(header, payload)
+    ParsedFrame::Frame(header, payload)
 }
 
 fn checksum(seed: u32, offset: u64, head: &[u8], payload: &[u8]) -> u32 {

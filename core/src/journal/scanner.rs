@@ -1,9 +1,9 @@
 //! Reads a segment from front to back and ends with a verdict.
 
-use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameKind, Parsed, parse};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameKind, ParsedFrame, parse};
 use super::header::{HEADER_BYTES, SegmentHeader};
 use super::record::{JournalRecord, PayloadVersion, Position};
-use super::search::{Damage, DamageKind, Found, Search, SegmentEnd};
+use super::search::{Damage, DamageKind, Search, SearchStep, SegmentEnd};
 
 /// Reads the frames of one segment, a window of its bytes at a time.
 #[derive(Debug)]
@@ -46,8 +46,10 @@ pub const MARK_BYTES: usize = FRAME_HEADER_BYTES;
 pub fn marked_end(header: &SegmentHeader, last: &[u8], end: u64) -> Option<Position> {
     let offset = end.checked_sub(MARK_BYTES as u64)?;
     match parse(last, header.seed(), offset, end) {
-        Parsed::Frame(FrameHeader { kind: FrameKind::Mark, position, .. }, _) => Some(position),
-        Parsed::Frame(..) | Parsed::Lacks(_) | Parsed::EndsEarly | Parsed::Invalid => None,
+        ParsedFrame::Frame(FrameHeader { kind: FrameKind::Mark, position, .. }, _) => Some(position),
+        ParsedFrame::Frame(..) | ParsedFrame::Lacks(_) | ParsedFrame::EndsEarly | ParsedFrame::Invalid => {
+            None
+        }
     }
 }
 
@@ -112,8 +114,8 @@ impl Scanner {
             let step = match &mut self.state {
                 State::Reading => self.read(rest(self.extent.end)),
                 State::Searching(search) => match search.step(rest(search.offset()), self.seed, self.end) {
-                    Found::Lacks(bytes) => Some(ScanStep::Lacks(bytes)),
-                    Found::Verdict(verdict) => {
+                    SearchStep::Lacks(bytes) => Some(ScanStep::Lacks(bytes)),
+                    SearchStep::Verdict(verdict) => {
                         self.state = State::Ended(verdict);
                         None
                     }
@@ -138,11 +140,13 @@ impl Scanner {
             return None;
         }
         let kind = match parse(rest, self.seed, offset, self.end) {
-            Parsed::Frame(header, payload) if self.belongs(&header) => return self.accept(&header, payload),
-            Parsed::Frame(..) => DamageKind::OutOfOrder,
-            Parsed::Lacks(bytes) => return Some(ScanStep::Lacks(bytes)),
-            Parsed::EndsEarly => DamageKind::EndsEarly,
-            Parsed::Invalid => DamageKind::Checksum,
+            ParsedFrame::Frame(header, payload) if self.belongs(&header) => {
+                return self.accept(&header, payload);
+            }
+            ParsedFrame::Frame(..) => DamageKind::OutOfOrder,
+            ParsedFrame::Lacks(bytes) => return Some(ScanStep::Lacks(bytes)),
+            ParsedFrame::EndsEarly => DamageKind::EndsEarly,
+            ParsedFrame::Invalid => DamageKind::Checksum,
         };
         let damage = Damage { at: offset, position: self.extent.next, kind };
         self.state = match self.tail {

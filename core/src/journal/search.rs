@@ -1,6 +1,8 @@
 //! How a segment ends, and the search behind damage: was it synced? And is there anything at all?
 
-use super::{frame::FRAME_HEADER_BYTES, frame::FrameHeader, frame::Parsed, frame::parse, record::Position};
+use super::{
+    frame::FRAME_HEADER_BYTES, frame::FrameHeader, frame::ParsedFrame, frame::parse, record::Position,
+};
 
 /// How a segment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,7 @@ pub(super) struct Search {
     content_end: u64,
 }
 
-pub(super) enum Found {
+pub(super) enum SearchStep {
     /// It needs this many bytes from its offset on.
     Lacks(usize),
     Verdict(SegmentEnd),
@@ -87,33 +89,33 @@ impl Search {
     }
 
     /// Searches `window`, and says what it needs to go on.
-    pub(super) fn step(&mut self, window: &[u8], seed: u32, end: u64) -> Found {
+    pub(super) fn step(&mut self, window: &[u8], seed: u32, end: u64) -> SearchStep {
         let start = self.offset;
         while end.saturating_sub(self.offset) >= FRAME_HEADER_BYTES as u64 {
             let rest = window.get((self.offset - start) as usize..).unwrap_or_default();
             if rest.len() < FRAME_HEADER_BYTES {
-                return Found::Lacks(FRAME_HEADER_BYTES);
+                return SearchStep::Lacks(FRAME_HEADER_BYTES);
             }
             let Some(candidate) = self.candidate(rest) else {
                 self.pass(&rest[..1]);
                 continue;
             };
             match parse(rest, seed, self.offset, end) {
-                Parsed::Lacks(bytes) => return Found::Lacks(bytes),
-                Parsed::Frame(header, _) if header.durable > self.damage.at => {
-                    return Found::Verdict(SegmentEnd::Damaged(self.damage));
+                ParsedFrame::Lacks(bytes) => return SearchStep::Lacks(bytes),
+                ParsedFrame::Frame(header, _) if header.durable > self.damage.at => {
+                    return SearchStep::Verdict(SegmentEnd::Damaged(self.damage));
                 }
-                Parsed::Frame(header, _) => {
+                ParsedFrame::Frame(header, _) => {
                     self.intact_beyond += 1;
                     self.pass(&rest[..header.frame_bytes()]);
                 }
-                Parsed::EndsEarly => self.pass(&rest[..1]),
-                Parsed::Invalid => match self.budget.checked_sub(candidate.frame_bytes() as u64) {
+                ParsedFrame::EndsEarly => self.pass(&rest[..1]),
+                ParsedFrame::Invalid => match self.budget.checked_sub(candidate.frame_bytes() as u64) {
                     Some(left) => {
                         self.budget = left;
                         self.pass(&rest[..1]);
                     }
-                    None => return Found::Verdict(self.unclear()),
+                    None => return SearchStep::Verdict(self.unclear()),
                 },
             }
         }
@@ -122,9 +124,9 @@ impl Search {
         match window.get((self.offset - start) as usize..).and_then(|rest| rest.get(..left)) {
             Some(rest) => {
                 self.pass(rest);
-                Found::Verdict(self.end())
+                SearchStep::Verdict(self.end())
             }
-            None => Found::Lacks(left),
+            None => SearchStep::Lacks(left),
         }
     }
 

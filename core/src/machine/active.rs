@@ -146,7 +146,7 @@ pub enum Built {
 }
 
 /// Who goes first: of the highest priority the one with the fewest live leases.
-pub(super) type Turn = (Reverse<i32>, u32);
+pub(super) type OfferOrder = (Reverse<i32>, u32);
 
 impl Active {
     pub(super) fn new(plan: Arc<Plan>, submitted: Timestamp, by: String) -> Self {
@@ -231,7 +231,7 @@ impl Active {
     }
 
     /// When it is its turn, if it has visits to give out.
-    pub(super) fn turn(&self) -> Option<Turn> {
+    pub(super) fn turn(&self) -> Option<OfferOrder> {
         let offers = self.kept.phase == Phase::Running && self.queue.visits() > 0;
         let leases = self.tally.leased + self.tally.running + self.members;
         offers.then(|| (Reverse(self.priority()), leases))

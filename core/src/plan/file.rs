@@ -49,7 +49,7 @@ pub const MAX_PLAN_BYTES: usize = 16 << 20;
 /// The experiment that a plan file describes, where nothing has to be looked at for it. `fallback_seed` is taken when
 /// the file names none.
 pub fn parse(text: &str, fallback_seed: Seed) -> Result<Experiment, PlanFileError> {
-    parse_with(text, fallback_seed, &mut look::Unseeing)
+    parse_with(text, fallback_seed, &mut look::NoPlanLook)
 }
 
 /// The same; `look` is asked what the files hold that the plan names, and which commits its revisions are. The centre is written into the

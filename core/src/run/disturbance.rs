@@ -92,9 +92,8 @@ impl Disturbance {
 
     /// It in words.
     pub fn words(&self) -> String {
-        let ms = |ns: &u64| format!("{:.1} ms", *ns as f64 / 1e6);
         match self {
-            Self::Stolen { ns } => format!("the hypervisor took {}", ms(ns)),
+            Self::Stolen { ns } => format!("the hypervisor took {}", ms(*ns)),
             Self::Throttled { count } => format!("the processor was throttled {count} times"),
             Self::Pressure { resource, ns } => {
                 let resource = match resource {
@@ -102,9 +101,9 @@ impl Disturbance {
                     Resource::Memory => "memory",
                     Resource::Io => "a device",
                 };
-                format!("tasks stalled on {resource} for {}", ms(ns))
+                format!("tasks stalled on {resource} for {}", ms(*ns))
             }
-            Self::OtherLoad { ns } => format!("others used the run's CPUs for {}", ms(ns)),
+            Self::OtherLoad { ns } => format!("others used the run's CPUs for {}", ms(*ns)),
             Self::FrequencyChanged { before_khz, after_khz } => {
                 format!("the frequency went from {before_khz} kHz to {after_khz} kHz")
             }
@@ -117,42 +116,46 @@ impl Disturbance {
 
 /// What disturbed the run between two readings, each kind at most once. What either reading lacks is not judged.
 pub fn judge(before: &Reading, after: &Reading, window: &Window) -> Vec<Disturbance> {
+    let mut found = Vec::new();
+    let mut other_load = None;
     let cpu_time = before.cpu_time.zip(after.cpu_time);
-    let stolen = cpu_time.map(|(before, after)| after.stolen_ns.saturating_sub(before.stolen_ns));
-    let others = cpu_time.map(|(before, after)| {
+    if let Some((before, after)) = cpu_time {
+        let ns = after.stolen_ns.saturating_sub(before.stolen_ns);
+        if window.tells_stolen(ns) {
+            found.push(Disturbance::Stolen { ns });
+        }
         let busy = after.busy_ns.saturating_sub(before.busy_ns);
-        busy.saturating_sub(window.run_ns).saturating_sub(window.agent_ns)
-    });
-    let others = others.filter(|ns| window.tells_load(*ns));
-    let throttled = before.throttled.zip(after.throttled).map(|(before, after)| {
+        let ns = busy.saturating_sub(window.run_ns).saturating_sub(window.agent_ns);
+        other_load = Some(ns).filter(|ns| window.tells_load(*ns));
+    }
+    if let Some((before, after)) = before.throttled.zip(after.throttled) {
         let core = after.core.saturating_sub(before.core);
-        core.saturating_add(after.package.saturating_sub(before.package))
-    });
-    let stalled = |of: fn(&Reading) -> Option<Pressure>| {
-        let (before, after) = of(before).zip(of(after))?;
-        let ns = after.total_us.saturating_sub(before.total_us).saturating_mul(1_000);
-        (ns >= PRESSURE_LEAST_NS && exceeds(ns, PRESSURE_SHARE, window.elapsed_ns)).then_some(ns)
-    };
+        let count = core.saturating_add(after.package.saturating_sub(before.package));
+        if count > 0 {
+            found.push(Disturbance::Throttled { count });
+        }
+    }
     // A program with more threads than CPUs, or that reads files, stalls for itself: that is its nature and no
     // disturbance. Want of memory is the host's.
-    let cpu = stalled(|reading| reading.pressure_cpu)
-        .filter(|_| others.is_some() || (cpu_time.is_none() && window.run_ns <= window.elapsed_ns));
-    let memory = stalled(|reading| reading.pressure_memory);
-    let io = stalled(|reading| reading.pressure_io).filter(|_| !window.run_used_devices);
-    let pressure = |resource| move |ns| Disturbance::Pressure { resource, ns };
+    let others_stall = other_load.is_some() || cpu_time.is_none() && window.run_ns <= window.elapsed_ns;
+    for (resource, before, after, is_the_hosts) in [
+        (Resource::Cpu, before.pressure_cpu, after.pressure_cpu, others_stall),
+        (Resource::Memory, before.pressure_memory, after.pressure_memory, true),
+        (Resource::Io, before.pressure_io, after.pressure_io, !window.run_used_devices),
+    ] {
+        if is_the_hosts && let Some(ns) = stalled(before, after, window) {
+            found.push(Disturbance::Pressure { resource, ns });
+        }
+    }
+    found.extend(other_load.map(|ns| Disturbance::OtherLoad { ns }));
+    found.extend(frequency_changed(before, after, window));
+    found
+}
 
-    [
-        stolen.filter(|ns| window.tells_stolen(*ns)).map(|ns| Disturbance::Stolen { ns }),
-        throttled.filter(|count| *count > 0).map(|count| Disturbance::Throttled { count }),
-        cpu.map(pressure(Resource::Cpu)),
-        memory.map(pressure(Resource::Memory)),
-        io.map(pressure(Resource::Io)),
-        others.map(|ns| Disturbance::OtherLoad { ns }),
-        frequency_changed(before, after, window),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+/// How long tasks stalled between two readings of the pressure on a resource, if it is worth telling.
+fn stalled(before: Option<Pressure>, after: Option<Pressure>, window: &Window) -> Option<u64> {
+    let ns = after?.total_us.saturating_sub(before?.total_us).saturating_mul(1_000);
+    (ns >= PRESSURE_LEAST_NS && exceeds(ns, PRESSURE_SHARE, window.elapsed_ns)).then_some(ns)
 }
 
 impl Window {
@@ -170,9 +173,14 @@ impl Window {
 
 fn frequency_changed(before: &Reading, after: &Reading, window: &Window) -> Option<Disturbance> {
     let (before, after) = before.frequency.zip(after.frequency)?;
-    let (before_khz, after_khz) = (before.mean_khz, after.mean_khz);
+    let before_khz = before.mean_khz;
+    let after_khz = after.mean_khz;
     let changed = exceeds(before_khz.abs_diff(after_khz), FREQUENCY_SHARE, before_khz);
     (window.frequency_is_held && changed).then_some(Disturbance::FrequencyChanged { before_khz, after_khz })
+}
+
+fn ms(ns: u64) -> String {
+    format!("{:.1} ms", ns as f64 / 1e6)
 }
 
 fn exceeds(part: u64, share: f64, whole: u64) -> bool {

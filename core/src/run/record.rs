@@ -203,25 +203,21 @@ crate::words! {
 impl Failure {
     /// What keeps reported products from being those of a build: exactly the declared ones are.
     pub(crate) fn of_products(build: &Build, products: &[Product]) -> Option<Self> {
-        let failure = |name: &str, reason: String| Some(Self::NoProduct { name: name.to_owned(), reason });
         for (number, Product { name, content }) in products.iter().enumerate() {
-            if !build.products.contains_key(name) {
-                return failure(name, "the plan does not name it".to_owned());
-            }
-            if products[..number].iter().any(|earlier| earlier.name == *name) {
-                return failure(name, "it was reported twice".to_owned());
-            }
-            if content.bytes > MAX_FILE_BYTES {
-                let bytes = content.bytes;
-                return failure(
-                    name,
-                    format!("it has {bytes} bytes, but at most {MAX_FILE_BYTES} are allowed"),
-                );
-            }
+            let reason = if !build.products.contains_key(name) {
+                "the plan does not name it".to_owned()
+            } else if products[..number].iter().any(|earlier| earlier.name == *name) {
+                "it was reported twice".to_owned()
+            } else if content.bytes > MAX_FILE_BYTES {
+                format!("it has {} bytes, but at most {MAX_FILE_BYTES} are allowed", content.bytes)
+            } else {
+                continue;
+            };
+            return Some(Self::NoProduct { name: name.clone(), reason });
         }
-        let is_made = |name: &str| products.iter().any(|product| product.name == name);
-        let lacking = build.products.keys().find(|name| !is_made(name))?;
-        failure(lacking, "it was not reported".to_owned())
+        let mut declared = build.products.keys();
+        let lacking = declared.find(|name| products.iter().all(|product| product.name != **name))?;
+        Some(Self::NoProduct { name: lacking.clone(), reason: "it was not reported".to_owned() })
     }
 
     /// The failure in words.

@@ -205,17 +205,16 @@ impl WorkOrder {
             [&self.command].into_iter().chain(around).flat_map(CommandLine::texts).collect();
         texts.extend(self.env.iter().flat_map(|(name, value)| [name.as_str(), value]));
         texts.extend(self.directory.as_deref());
-        let is_product = |name: &str| name.starts_with(build::PREFIX);
         let program = usize::from(matches!(self.command, CommandLine::Exact(_)));
-        if texts.iter().skip(program).any(|text| placeholders(text).any(is_product)) {
+        let mut named = texts.iter().skip(program).flat_map(|text| placeholders(text));
+        if named.any(|name| name.starts_with(build::PREFIX)) {
             return None;
         }
         let mut vars = self.vars.clone();
         for name in texts.iter().flat_map(|text| placeholders(text)) {
             vars.entry(name.to_owned()).or_insert_with(|| format!("{{{name}}}"));
         }
-        let spelled = |text: &&str| expand(text, |name| vars.get(name).map(String::as_str)).ok();
-        texts.iter().map(spelled).collect()
+        texts.iter().map(|text| expand(text, |name| vars.get(name).map(String::as_str)).ok()).collect()
     }
 
     /// The order with those products of a build that its commands name.
@@ -227,9 +226,8 @@ impl WorkOrder {
             .chain(self.env.values().map(String::as_str));
         let texts = texts.chain(self.directory.as_deref());
         let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
-        let is_named = |product: &&Product| named.contains(product.placeholder().as_str());
-        let built = build.products.iter().filter(is_named).cloned().collect();
-        self.built = built;
+        let built = build.products.iter().filter(|product| named.contains(product.placeholder().as_str()));
+        self.built = built.cloned().collect();
         self
     }
 
@@ -282,11 +280,8 @@ impl WorkOrder {
 
     /// The command of the run, on a host whose input directory is `input`.
     pub fn resolve(&self, input: &str) -> Result<Resolved, TemplateError> {
-        let value = |name: &str| match name {
-            INPUT => Some(input),
-            name => self.vars.get(name).map(String::as_str),
-        };
-        let directory = self.directory.as_ref().map(|directory| expand(directory, value)).transpose()?;
+        let directory = self.directory.as_ref();
+        let directory = directory.map(|text| self.expand(text, input, &BTreeMap::new())).transpose()?;
         Ok(Resolved { directory, ..resolve(&self.command, &self.env, &self.vars, input)? })
     }
 
@@ -365,12 +360,11 @@ fn files_named(named: &BTreeSet<&str>, files: &[StagedFile]) -> Vec<StagedFile> 
 
 /// The variables of a version that a build has too: a benchmark and a build's products are of runs.
 fn env_of_build(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let of_runs =
-        |value: &str| placeholders(value).any(|name| name == BENCHMARK || name.starts_with(build::PREFIX));
-    env.iter()
-        .filter(|(_, value)| !of_runs(value))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    let mut env = env.clone();
+    env.retain(|_, value| {
+        !placeholders(value).any(|name| name == BENCHMARK || name.starts_with(build::PREFIX))
+    });
+    env
 }
 
 /// The padding of a run's environment, each size from 0 to the plan's most equally likely.
@@ -406,9 +400,9 @@ fn resolve(
         CommandLine::Exact(argv) => argv.iter().map(|word| expand(word, value)).collect::<Result<_, _>>()?,
         CommandLine::Shell(line) => vec!["/bin/sh".to_owned(), "-c".to_owned(), expand(line, value)?],
     };
-    let env = env
-        .iter()
-        .map(|(name, text)| Ok((name.clone(), expand(text, value)?)))
-        .collect::<Result<_, TemplateError>>()?;
-    Ok(Resolved { argv, env, directory: None })
+    let mut expanded_env = BTreeMap::new();
+    for (name, text) in env {
+        expanded_env.insert(name.clone(), expand(text, value)?);
+    }
+    Ok(Resolved { argv, env: expanded_env, directory: None })
 }

@@ -78,13 +78,13 @@ impl FromStr for CpuSet {
     /// Reads the kernel's list format; the empty text is the empty set.
     fn from_str(text: &str) -> Result<Self, CpuSetError> {
         let mut cpus = Vec::new();
-        for part in text.trim().split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
-            let number = |text: &str| {
-                let read = text.trim().parse::<u32>().map_err(|_| CpuSetError::NoNumber(part.to_owned()))?;
-                if read < MAX_CPUS { Ok(read) } else { Err(CpuSetError::TooHigh(read)) }
-            };
+        if text.trim().is_empty() {
+            return Ok(Self(cpus));
+        }
+        for part in text.trim().split(',').map(str::trim) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (number(first)?, number(last)?);
+            let first = cpu_number(first, part)?;
+            let last = cpu_number(last, part)?;
             if last < first {
                 return Err(CpuSetError::Backwards(part.to_owned()));
             }
@@ -97,6 +97,11 @@ impl FromStr for CpuSet {
         }
         Ok(cpus.into_iter().collect())
     }
+}
+
+fn cpu_number(text: &str, part: &str) -> Result<u32, CpuSetError> {
+    let number = text.trim().parse().map_err(|_| CpuSetError::NoNumber(part.to_owned()))?;
+    if number < MAX_CPUS { Ok(number) } else { Err(CpuSetError::TooHigh(number)) }
 }
 
 impl fmt::Display for CpuSet {

@@ -100,13 +100,16 @@ fn checked(text: &str) -> Result<Arc<str>, IdError> {
     if text.len() > MAX_ID_BYTES {
         return Err(IdError::TooLong(text.len()));
     }
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
     // All bytes, rather than to the first that is not allowed: many are compared at once.
     if text.bytes().fold(true, |all, byte| all & is_allowed(byte)) {
         return Ok(text.into());
     }
     let first = text.chars().find(|c| !u8::try_from(*c).is_ok_and(is_allowed));
     Err(IdError::Character(first.unwrap_or_default()))
+}
+
+fn is_allowed(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-')
 }
 
 macro_rules! text_id {

@@ -143,11 +143,12 @@ impl BatchSystem {
 
     /// The id of the job that was submitted.
     pub fn submitted(&self, answer: &str) -> Result<JobId, AnswerError> {
-        let wrong = |wanted: &str| self.wrong(&self.submit.command, answer, wanted);
-        let found = self.submit.job.captures(answer);
-        let found = found.ok_or_else(|| wrong("submit.job finds no job"))?;
+        let command = &self.submit.command;
+        let Some(found) = self.submit.job.captures(answer) else {
+            return Err(self.wrong(command, answer, "submit.job finds no job"));
+        };
         let id = found.name("id").or_else(|| found.get(1)).map_or("", |id| id.as_str());
-        self.job_id(id).ok_or_else(|| wrong("what submit.job finds is no id"))
+        self.job_id(id).ok_or_else(|| self.wrong(command, answer, "what submit.job finds is no id"))
     }
 
     /// The command that lists the jobs of a name.
@@ -184,8 +185,11 @@ impl BatchSystem {
             words.splice(at..=at, ids.iter().map(ToString::to_string));
             return vec![words];
         }
-        let one = |id: &&str| command.iter().map(|word| filled(word, &[("job", id)])).collect();
-        ids.iter().map(one).collect()
+        let mut commands = Vec::with_capacity(ids.len());
+        for id in ids {
+            commands.push(command.iter().map(|word| filled(word, &[("job", id)])).collect());
+        }
+        commands
     }
 
     /// Whether a cancellation failed because the job has ended already.
@@ -225,20 +229,20 @@ impl BatchSystem {
 
     /// The error is what should be an id.
     fn job(&self, found: &Captures<'_>) -> Result<Job, String> {
-        let group = |name: &str| found.name(name).map_or("", |group| group.as_str().trim());
-        let words = group("state").to_owned();
+        let words = group(found, "state").to_owned();
         let known = self.list.states.iter().find(|(state, _)| state.is_match(&words));
         // A state that is not known is taken for one about to end: its job is left alone, and nothing is expected of it.
         let state = known.map_or(JobState::Ending, |(_, state)| *state);
-        let node: Option<NodeName> = group("node").parse().ok();
+        let node: Option<NodeName> = group(found, "node").parse().ok();
         let node = node.filter(|_| state != JobState::Queued);
-        let id = self.job_id(group("id")).ok_or_else(|| group("id").to_owned())?;
+        let id = group(found, "id");
+        let id = self.job_id(id).ok_or_else(|| id.to_owned())?;
         Ok(Job { id, state, words, node, started: None, ends: None })
     }
 
     /// As all else calls a job of its own id.
     fn job_id(&self, own: &str) -> Option<JobId> {
-        (!own.is_empty()).then(|| format!("{}:{own}", self.name).parse().ok()).flatten()
+        if own.is_empty() { None } else { format!("{}:{own}", self.name).parse().ok() }
     }
 
     /// As it calls the job itself.
@@ -254,10 +258,16 @@ impl BatchSystem {
     }
 }
 
+/// The text of a named group of a job; empty where there is none.
+fn group<'a>(found: &Captures<'a>, name: &str) -> &'a str {
+    found.name(name).map_or("", |group| group.as_str().trim())
+}
+
 /// With the values of its placeholders.
 fn filled(text: &str, values: &[(&str, &str)]) -> String {
-    let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    expand(text, value).expect("every placeholder was checked when the file was read")
+    let expanded =
+        expand(text, |name| values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value));
+    expanded.expect("every placeholder was checked when the file was read")
 }
 
 fn joined(nodes: &Nodes, separator: &str) -> String {

@@ -23,9 +23,9 @@ pub struct Unusable {
 }
 
 /// Looks at nothing: for plans that name nothing outside.
-pub(super) struct Unseeing;
+pub(super) struct NoPlanLook;
 
-impl PlanLook for Unseeing {
+impl PlanLook for NoPlanLook {
     fn file(&mut self, _: &WantedFile) -> Result<FileSource, Unusable> {
         let cause = "a plan whose files nobody looks at cannot name any".to_owned();
         Err(Unusable { cause, hint: "give the hash of a shared file as `blake3`".to_owned() })

@@ -161,7 +161,7 @@ fn the_centre_is_written_down_when_a_plan_is_read() {
     let of = |more: &str| {
         let text = format!("{SHORTEST}[analysis]\n{more}\n");
         let analysis = read(&text).analysis;
-        let template = parse_template(&text, Seed(7), &mut look::Unseeing).unwrap().analysis;
+        let template = parse_template(&text, Seed(7), &mut look::NoPlanLook).unwrap().analysis;
         assert_eq!(analysis.trim, template.trim);
         (analysis.center, template.center, analysis.trim)
     };
