@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use speedup_core::run::file_system::{FileSystem, Location, MAX_KIND_BYTES};
+use speedup_core::run::conditions::{FileSystem, Location, MAX_KIND_BYTES};
 
 /// The kernel's list of mounts, as this process sees them.
 const MOUNTS: &str = "/proc/self/mountinfo";

@@ -10,7 +10,7 @@
 
 use std::{io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path, path::PathBuf};
 
-use speedup_core::{run::file_system::FileSystem, value::id::ExperimentId};
+use speedup_core::{run::conditions::FileSystem, value::id::ExperimentId};
 use speedup_journal::private::{self, NotPrivate, Others};
 
 use crate::{file_system::allows_execution, file_system::file_system, file_system::mark_of, workplace};

@@ -15,7 +15,7 @@ use std::{
     path::Path, path::PathBuf, time::Duration, time::Instant, time::SystemTime,
 };
 
-use speedup_core::experiment::environment::{DIRECTORY_NAME, DirectoryLength, Setting};
+use speedup_core::experiment::environment::{DIRECTORY_NAME, Setting, SizeChoice};
 use speedup_core::run::conditions::Unmet;
 use speedup_core::run::work::Resolved;
 use speedup_core::value::id::{BootId, ExperimentId};
@@ -145,11 +145,11 @@ impl Workplace {
     }
 
     /// The name that gives the path of a working directory the length that the plan wants.
-    pub(crate) fn name_of_work(&self, length: DirectoryLength, drawn: Option<u32>) -> Result<String, Unmet> {
+    pub(crate) fn name_of_work(&self, length: SizeChoice, drawn: Option<u32>) -> Result<String, Unmet> {
         let bytes = match length {
-            DirectoryLength::AsIs => DIRECTORY_NAME.len(),
-            DirectoryLength::Random(_) => DIRECTORY_NAME.len() + drawn.unwrap_or(0) as usize,
-            DirectoryLength::Total(total) => {
+            SizeChoice::AsIs => DIRECTORY_NAME.len(),
+            SizeChoice::Random(_) => DIRECTORY_NAME.len() + drawn.unwrap_or(0) as usize,
+            SizeChoice::Total(total) => {
                 let parent = self.root.as_os_str().len() + 1;
                 let name = (total as usize).checked_sub(parent).filter(|name| (1..=MAX_NAME).contains(name));
                 name.ok_or_else(|| Unmet {
@@ -373,16 +373,16 @@ mod tests {
         let work = |length, drawn| {
             place.name_of_work(length, drawn).map(|name| place.new_work(&name).unwrap().as_os_str().len())
         };
-        let as_is = work(DirectoryLength::AsIs, None).unwrap();
-        assert_eq!(work(DirectoryLength::Random(99), Some(0)), Ok(as_is));
-        assert_eq!(work(DirectoryLength::Random(251), Some(251)), Ok(as_is + 251));
+        let as_is = work(SizeChoice::AsIs, None).unwrap();
+        assert_eq!(work(SizeChoice::Random(99), Some(0)), Ok(as_is));
+        assert_eq!(work(SizeChoice::Random(251), Some(251)), Ok(as_is + 251));
         let (least, most) = (as_is - 3, as_is + 251);
         for total in [least, least + 1, as_is, most] {
-            let length = DirectoryLength::Total(u32::try_from(total).unwrap());
+            let length = SizeChoice::Total(u32::try_from(total).unwrap());
             assert_eq!(work(length, None), Ok(total));
         }
         for total in [1, least - 1, most + 1, 4_095] {
-            let unmet = work(DirectoryLength::Total(u32::try_from(total).unwrap()), None).unwrap_err();
+            let unmet = work(SizeChoice::Total(u32::try_from(total).unwrap()), None).unwrap_err();
             assert_eq!(unmet.setting, Setting::DirectoryLength);
             assert!(unmet.reason.contains(&format!("{least} to {most} bytes")), "{}", unmet.reason);
         }

@@ -2,7 +2,6 @@
 
 pub mod conditions;
 pub mod disturbance;
-pub mod file_system;
 pub mod lease;
 pub mod program;
 pub mod reading;

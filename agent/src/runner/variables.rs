@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use speedup_core::experiment::environment::{EnvSize, PADDING, Setting};
+use speedup_core::experiment::environment::{PADDING, Setting, SizeChoice};
 use speedup_core::run::conditions::Unmet;
 use speedup_core::run::work::Resolved;
 
@@ -33,15 +33,15 @@ pub(super) fn size_of_variables(variables: &BTreeMap<String, String>) -> u64 {
 /// Adds the variable that gives them the size that the plan wants.
 pub(super) fn pad(
     variables: &mut BTreeMap<String, String>,
-    size: EnvSize,
+    size: SizeChoice,
     drawn: Option<u32>,
 ) -> Result<(), Unmet> {
     let own = size_of_variables(variables);
     let bytes = match size {
-        EnvSize::AsIs => return Ok(()),
-        EnvSize::Random(_) => u64::from(drawn.unwrap_or(0)),
-        EnvSize::Total(total) if u64::from(total) == own => return Ok(()),
-        EnvSize::Total(total) => {
+        SizeChoice::AsIs => return Ok(()),
+        SizeChoice::Random(_) => u64::from(drawn.unwrap_or(0)),
+        SizeChoice::Total(total) if u64::from(total) == own => return Ok(()),
+        SizeChoice::Total(total) => {
             let frame = PADDING.len() as u64 + 2;
             u64::from(total).checked_sub(own + frame).ok_or_else(|| Unmet {
                 setting: Setting::EnvSize,
@@ -58,7 +58,7 @@ pub(super) fn pad(
 mod tests {
     use super::*;
 
-    fn padded(size: EnvSize, drawn: Option<u32>) -> (u64, Result<(), Unmet>) {
+    fn padded(size: SizeChoice, drawn: Option<u32>) -> (u64, Result<(), Unmet>) {
         let mut variables = BTreeMap::from([("A".to_owned(), "12345".to_owned())]);
         let padded = pad(&mut variables, size, drawn);
         (size_of_variables(&variables), padded)
@@ -66,18 +66,18 @@ mod tests {
 
     #[test]
     fn the_padding_fills_up_to_the_byte_or_says_why_not() {
-        assert_eq!(padded(EnvSize::AsIs, None), (8, Ok(())));
-        assert_eq!(padded(EnvSize::Total(8), None), (8, Ok(())), "it has that size already");
+        assert_eq!(padded(SizeChoice::AsIs, None), (8, Ok(())));
+        assert_eq!(padded(SizeChoice::Total(8), None), (8, Ok(())), "it has that size already");
         let frame = PADDING.len() as u64 + 2;
         for total in [8 + frame, 9 + frame, 4_096] {
-            let size = EnvSize::Total(u32::try_from(total).unwrap());
+            let size = SizeChoice::Total(u32::try_from(total).unwrap());
             assert_eq!(padded(size, None), (total, Ok(())));
         }
         for total in [0, 7, 9, 7 + frame] {
-            let (size, refused) = padded(EnvSize::Total(u32::try_from(total).unwrap()), None);
+            let (size, refused) = padded(SizeChoice::Total(u32::try_from(total).unwrap()), None);
             assert_eq!((size, refused.unwrap_err().setting), (8, Setting::EnvSize), "{total}");
         }
-        assert_eq!(padded(EnvSize::Random(100), Some(17)), (8 + frame + 17, Ok(())));
-        assert_eq!(padded(EnvSize::Random(100), Some(0)), (8 + frame, Ok(())));
+        assert_eq!(padded(SizeChoice::Random(100), Some(17)), (8 + frame + 17, Ok(())));
+        assert_eq!(padded(SizeChoice::Random(100), Some(0)), (8 + frame, Ok(())));
     }
 }

@@ -8,13 +8,13 @@ use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::experiment::{CommandLine, environment::Setting, metric::Absence, metric::Metric};
 use speedup_core::{
     machine::event::AttemptEnd, machine::event::EndedAttempt, machine::event::Tally, plan, plan::Plan,
-    run::AfterLoss, run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::Unmet,
-    run::disturbance::Disturbance, run::file_system::FileSystem, run::file_system::Location,
-    run::lease::Evidence, run::lease::Lease, run::lease::LeaseSeat, run::program::Program,
-    run::program::ProgramContent, run::reading::CpuTime, run::reading::Load, run::reading::Reading,
-    run::record::Failure, run::record::Outcome, run::record::Output, run::record::Record,
-    run::record::RestReading, run::timer::TimerError, value::id::AgentEpoch, value::id::Attempt,
-    value::id::LeaseEpoch, value::id::RunIndex, value::seed::Seed, value::time::Span, value::time::Timestamp,
+    run::AfterLoss, run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::FileSystem,
+    run::conditions::Location, run::conditions::Unmet, run::disturbance::Disturbance, run::lease::Evidence,
+    run::lease::Lease, run::lease::LeaseSeat, run::program::Program, run::program::ProgramContent,
+    run::reading::CpuTime, run::reading::Load, run::reading::Reading, run::record::Failure,
+    run::record::Outcome, run::record::Output, run::record::Record, run::record::RestReading,
+    run::timer::TimerError, value::id::AgentEpoch, value::id::Attempt, value::id::LeaseEpoch,
+    value::id::RunIndex, value::seed::Seed, value::time::Span, value::time::Timestamp,
 };
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 

@@ -25,10 +25,9 @@ use super::*;
 use crate::conclusion::{Direction, Protocol, ReasonCode, Verdict, WarningCode};
 use speedup_core::{
     experiment::Center, experiment::environment::Setting, machine::event::EndedAttempt, run::AfterLoss,
-    run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::Unmet,
-    run::disturbance::Disturbance, run::file_system::FileSystem, run::file_system::Location,
-    run::record::Failure, run::record::Record, run::timer::TimerError, value::id::Attempt, value::seed::Seed,
-    value::time::Span,
+    run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::FileSystem,
+    run::conditions::Location, run::conditions::Unmet, run::disturbance::Disturbance, run::record::Failure,
+    run::record::Record, run::timer::TimerError, value::id::Attempt, value::seed::Seed, value::time::Span,
 };
 use speedup_statistics::ratio::Summary;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 
 use speedup_core::{
     experiment::Experiment, experiment::Metric, experiment::files::ContentHash, plan,
-    run::conditions::Conditions, run::file_system::FileSystem, run::file_system::Location,
+    run::conditions::Conditions, run::conditions::FileSystem, run::conditions::Location,
     run::program::Program, run::program::ProgramContent, run::reading::CpuTime, run::reading::Load,
     run::reading::Pressure, run::reading::Reading, run::record::Outcome, run::record::Output,
     run::record::Record, run::timer::TimerError, value::seed::Seed,

@@ -17,7 +17,7 @@ use super::{
     MAX_WARMUP, MIN_TIMEOUT, Rule, Setup, Version, Weights,
 };
 use crate::experiment::build::{PREFIX, placeholder};
-use crate::experiment::environment::DirectoryLength;
+use crate::experiment::environment::SizeChoice;
 use crate::experiment::files::{ASSUMED_FILE_PATH_BYTES, StagedFile};
 use crate::experiment::gang::{HOSTFILE, MAX_DIGITS, PLACEHOLDERS};
 use crate::experiment::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
@@ -168,7 +168,7 @@ impl Experiment {
     fn check_environment(&self, problems: &mut Problems) {
         self.check_software(problems);
         self.environment.check_bounds(problems);
-        if self.environment.directory_length == DirectoryLength::AsIs {
+        if self.environment.directory_length == SizeChoice::AsIs {
             return;
         }
         let own = self.benchmarks.iter().take(MAX_BENCHMARKS);

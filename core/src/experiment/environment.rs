@@ -47,9 +47,12 @@ pub struct Environment {
     pub scheduler: Option<Scheduler>,
     /// Whether its address space is randomised.
     pub aslr: Option<bool>,
-    pub env_size: EnvSize,
-    /// The length of the path of its working directory.
-    pub directory_length: DirectoryLength,
+    /// The size of the environment variables, which shifts the stack and can bias a measurement (Mytkowicz et al., ASPLOS
+    /// 2009, §4): bytes of all names and values with their `=` and final zero, as `execve` counts them.
+    pub env_size: SizeChoice,
+    /// The length of the path of its working directory. It shifts the stack as well: it stands in variables and in what
+    /// programs make of it.
+    pub directory_length: SizeChoice,
     /// What becomes of the page cache before it.
     pub page_cache: PageCache,
     pub huge_pages: Option<HugePages>,
@@ -89,29 +92,15 @@ pub enum Scheduler {
     RoundRobin(u8),
 }
 
-/// The size of the environment variables, which shifts the stack and can bias a measurement (Mytkowicz et al., ASPLOS
-/// 2009, §4): bytes of all names and values with their `=` and final zero, as `execve` counts them.
+/// A size in bytes of what stands on the stack or in variables, by which a program's speed may depend on its surroundings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EnvSize {
-    /// Whatever the variables need.
+pub enum SizeChoice {
+    /// Whatever size it comes to on the host.
     #[default]
     AsIs,
-    /// Filled up to this size: the same on all hosts and in all versions.
+    /// This size: the same on all hosts and in all versions.
     Total(u32),
-    /// With a padding of 0 to this many bytes, drawn for each run.
-    Random(u32),
-}
-
-/// The length of the path of the working directory, in bytes. It shifts the stack as the size of the environment does,
-/// for it stands in variables and in what programs make of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DirectoryLength {
-    /// Whatever it comes to on the host.
-    #[default]
-    AsIs,
-    /// This length: the same on all hosts and in all versions.
-    Total(u32),
-    /// Longer by 0 to this many bytes, drawn for each run.
+    /// Larger by 0 to this many bytes, drawn for each run.
     Random(u32),
 }
 
@@ -177,13 +166,13 @@ impl Environment {
             Setting::Nice => self.nice.is_some(),
             Setting::Scheduler => self.scheduler.is_some(),
             Setting::Aslr => self.aslr.is_some(),
-            Setting::EnvSize => self.env_size != EnvSize::AsIs,
+            Setting::EnvSize => self.env_size != SizeChoice::AsIs,
             Setting::PageCache => self.page_cache != PageCache::Keep,
             Setting::HugePages => self.huge_pages.is_some(),
             Setting::Governor => self.governor.is_some(),
             Setting::Turbo => self.turbo.is_some(),
             Setting::Limits => !self.limits.is_empty(),
-            Setting::DirectoryLength => self.directory_length != DirectoryLength::AsIs,
+            Setting::DirectoryLength => self.directory_length != SizeChoice::AsIs,
             Setting::Software => !self.software.is_empty(),
         }
     }

@@ -262,128 +262,72 @@ impl Fault {
     }
 
     /// What the user can do about it.
+    // One variant a line, so that a missing or doubled text is seen.
+    #[rustfmt::skip]
     pub fn hint(&self) -> String {
-        match self {
-            Self::Name(_) => format!(
-                "a name has 1 to {MAX_NAME_BYTES} bytes: letters, digits and . _ + -, and begins with a letter, a digit or _"
-            ),
-            Self::Tag(_) => format!(
-                "a tag is a word or KEY=VALUE of at most {MAX_TAG_BYTES} bytes: letters, digits and . _ + - / : @ #"
-            ),
-            Self::SameName(_) => "give each version and each benchmark its own name".to_owned(),
-            Self::OutOfRange { allowed, .. } => format!("possible is {allowed}"),
-            Self::TooFewVersions(_) => {
-                "name at least two: [versions.before] with baseline = true, and [versions.after]".to_owned()
-            }
-            Self::NoBenchmark => "add one: [benchmarks.NAME] with command = [\"…\"]".to_owned(),
-            Self::TooMany { .. } => "split the experiment".to_owned(),
-            Self::DrawnTooMany { .. } => {
-                "draw fewer, or leave [population] out to take all benchmarks".to_owned()
-            }
-            Self::TooManyRuns(_) => {
-                "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned()
-            }
-            Self::TrimOfOtherCenter => "take the centre `trimmed`, or no share".to_owned(),
-            Self::SharedReallocated => {
-                "an engine gives whichever host is free: use policy \"distinct\" or \"rebooted\"".to_owned()
-            }
-            Self::RuleOfBuilds { visits, .. } => format!(
-                "give each visit a build of its own (builds = {visits}, or a lower `maximum`), leave `builds` at \
-                    1, or use `runs` or a `budget` instead of the rule"
-            ),
-            Self::LooksAtLevels => "remove `hosts` and `boots`, or use a pilot with `precision`".to_owned(),
-            Self::Bisection(_) => {
-                "a bisection has one benchmark, two or more versions that are built once, blocks of at least 3 runs, and at most one \
-                 metric with a verdict, whose steps it looks for"
-                    .to_owned()
-            }
-            Self::Prior(_) => {
-                "`speedup bisect --prior PATH=WEIGHT` makes one from the commits of its range".to_owned()
-            }
-            Self::Gang(_) => "give the benchmarks with `hosts` a plan of their own, in the randomized or interleaved order".to_owned(),
-            Self::Sets(_) => "give a benchmark `hosts`, and the scope \"benchmark\" or \"cell\", or use the policy \"distinct\"".to_owned(),
-            Self::RankUnknown => "write time_ranks = true, or read the rank from what the launcher puts into the environment".to_owned(),
-            Self::NoRanks => "write launcher = \"openmpi\", \"mpich\" or \"srun\", or the words of your own: launch = [...]".to_owned(),
-            Self::EmptyCommand => {
-                "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
-            }
-            Self::ControlCharacter(_) => "remove it".to_owned(),
-            Self::TooLong { .. } => "put the text into a file that [setup] writes to {input}".to_owned(),
-            Self::EnvName(_) => {
-                "such a name is not empty and has no `=`, no NUL, no control character".to_owned()
-            }
-            Self::VarName(_) => {
-                "use lower-case letters, digits and _, beginning with a letter or _".to_owned()
-            }
-            Self::VarTaken(_) => "take another name".to_owned(),
+        let fixed = match self {
+            Self::Name(_) => return format!("a name has 1 to {MAX_NAME_BYTES} bytes: letters, digits and . _ + -, and begins with a letter, a digit or _"),
+            Self::Tag(_) => return format!("a tag is a word or KEY=VALUE of at most {MAX_TAG_BYTES} bytes: letters, digits and . _ + - / : @ #"),
+            Self::SameName(_) => "give each version and each benchmark its own name",
+            Self::OutOfRange { allowed, .. } => return format!("possible is {allowed}"),
+            Self::TooFewVersions(_) => "name at least two: [versions.before] with baseline = true, and [versions.after]",
+            Self::NoBenchmark => "add one: [benchmarks.NAME] with command = [\"…\"]",
+            Self::TooMany { .. } => "split the experiment",
+            Self::DrawnTooMany { .. } => "draw fewer, or leave [population] out to take all benchmarks",
+            Self::TooManyRuns(_) => "runs = benchmarks × versions × [repetitions] runs: lower one of them",
+            Self::TrimOfOtherCenter => "take the centre `trimmed`, or no share",
+            Self::SharedReallocated => "an engine gives whichever host is free: use policy \"distinct\" or \"rebooted\"",
+            Self::RuleOfBuilds { visits, .. } => return format!("give each visit a build of its own (builds = {visits}, or a lower `maximum`), leave `builds` at \
+                    1, or use `runs` or a `budget` instead of the rule"),
+            Self::LooksAtLevels => "remove `hosts` and `boots`, or use a pilot with `precision`",
+            Self::Bisection(_) => "a bisection has one benchmark, two or more versions that are built once, blocks of at least 3 runs, and \
+                at most one metric with a verdict, whose steps it looks for",
+            Self::Prior(_) => "`speedup bisect --prior PATH=WEIGHT` makes one from the commits of its range",
+            Self::Gang(_) => "give the benchmarks with `hosts` a plan of their own, in the randomized or interleaved order",
+            Self::Sets(_) => "give a benchmark `hosts`, and the scope \"benchmark\" or \"cell\", or use the policy \"distinct\"",
+            Self::RankUnknown => "write time_ranks = true, or read the rank from what the launcher puts into the environment",
+            Self::NoRanks => "write launcher = \"openmpi\", \"mpich\" or \"srun\", or the words of your own: launch = [...]",
+            Self::EmptyCommand => "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]",
+            Self::ControlCharacter(_) => "remove it",
+            Self::TooLong { .. } => "put the text into a file that [setup] writes to {input}",
+            Self::EnvName(_) => "such a name is not empty and has no `=`, no NUL, no control character",
+            Self::VarName(_) => "use lower-case letters, digits and _, beginning with a letter or _",
+            Self::VarTaken(_) => "take another name",
             Self::UnknownPlaceholder { name, known } => {
                 let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
-                format!("known here: {}; {}", known.join(" "), doubling_hint(&excerpt(name)))
+                return format!("known here: {}; {}", known.join(" "), doubling_hint(&excerpt(name)));
             }
-            Self::PlaceholderLacks { name, version } => {
-                let (name, version) = (excerpt(name), excerpt(version));
-                if let Some(product) = name.strip_prefix(build::PREFIX) {
-                    return format!(
-                        "build it in [versions.{version}]: products = {{ {product} = \"PATH\" }}, or give that version a \
-                         command of its own"
-                    );
-                }
-                format!("give it one in [versions.{version}] vars, or double the braces: `{{{{{name}}}}}`")
-            }
-            Self::RelativeDirectory(_) => {
-                "begin it with / for a directory of every host, or with {input} for what [setup] made"
-                    .to_owned()
-            }
-            Self::LengthOfOwnDirectory => {
-                "leave out `directory`, or `directory_bytes` and `directory_bytes_random` in [environment]"
-                    .to_owned()
-            }
-            Self::FileName(_) => {
-                "use lower-case letters, digits and _, beginning with a letter or _: commands say {file.NAME}"
-                    .to_owned()
-            }
-            Self::NoProducts => {
-                "name what it makes: products = { prog = \"out/prog\" }; commands say {build.prog}".to_owned()
-            }
-            Self::ProductName(_) => {
-                "use lower-case letters, digits and _, beginning with a letter or _: commands say {build.NAME}"
-                    .to_owned()
-            }
-            Self::ProductPath(_) => format!(
-                "write a relative path without `.` and `..` to a file that the build makes, at most \
-                 {MAX_PRODUCT_PATH_BYTES} bytes"
-            ),
-            Self::SharedPath(_) => format!(
-                "write the absolute path that the file has on every host, at most {MAX_SHARED_PATH_BYTES} bytes; for a file \
-                 of this machine alone write `path`"
-            ),
-            Self::Commit(_) => {
-                "its id has 40 or 64 lower-case hexadecimal digits; revision and subject are lines of at most 256 bytes"
-                    .to_owned()
-            }
-            Self::TooManyBytes { .. } => {
-                "put large files on a file system that all hosts share, and name them with `shared`"
-                    .to_owned()
-            }
-            Self::WeightMissing => {
-                "give every benchmark a weight, or use [analysis] weights = \"equal\"".to_owned()
-            }
-            Self::WallMissing => "wall time is always measured; add it".to_owned(),
-            Self::SameMetric(_) => "name each metric once".to_owned(),
-            Self::MetricTaken(name) => {
-                format!("use another name, or collect = [\"{}\"] in [metrics]", excerpt(name))
-            }
-            Self::Pattern(error) => error.hint().to_owned(),
-            Self::VerdictOnUnmeasured(name) => {
-                let name = excerpt(name);
-                format!("name it in [metrics] collect, or say in [metrics.output.{name}] how it is read")
-            }
-            Self::ControlDiffers(_) => {
-                "give it the baseline's variables, command and build, or say that it is no control".to_owned()
-            }
-            Self::VerdictOnWall => {
-                "its margin is `margin` in [analysis], and verdicts on its tails are `quantiles`".to_owned()
-            }
-        }
+            Self::PlaceholderLacks { name, version } => return hint_of_lacking(&excerpt(name), &excerpt(version)),
+            Self::RelativeDirectory(_) => "begin it with / for a directory of every host, or with {input} for what [setup] made",
+            Self::LengthOfOwnDirectory => "leave out `directory`, or `directory_bytes` and `directory_bytes_random` in [environment]",
+            Self::FileName(_) => "use lower-case letters, digits and _, beginning with a letter or _: commands say {file.NAME}",
+            Self::NoProducts => "name what it makes: products = { prog = \"out/prog\" }; commands say {build.prog}",
+            Self::ProductName(_) => "use lower-case letters, digits and _, beginning with a letter or _: commands say {build.NAME}",
+            Self::ProductPath(_) => return format!("write a relative path without `.` and `..` to a file that the build makes, at most \
+                 {MAX_PRODUCT_PATH_BYTES} bytes"),
+            Self::SharedPath(_) => return format!("write the absolute path that the file has on every host, at most {MAX_SHARED_PATH_BYTES} bytes; for a file \
+                 of this machine alone write `path`"),
+            Self::Commit(_) => "its id has 40 or 64 lower-case hexadecimal digits; revision and subject are lines of at most 256 bytes",
+            Self::TooManyBytes { .. } => "put large files on a file system that all hosts share, and name them with `shared`",
+            Self::WeightMissing => "give every benchmark a weight, or use [analysis] weights = \"equal\"",
+            Self::WallMissing => "wall time is always measured; add it",
+            Self::SameMetric(_) => "name each metric once",
+            Self::MetricTaken(name) => return format!("use another name, or collect = [\"{}\"] in [metrics]", excerpt(name)),
+            Self::Pattern(error) => error.hint(),
+            Self::VerdictOnUnmeasured(name) =>
+                return format!("name it in [metrics] collect, or say in [metrics.output.{}] how it is read", excerpt(name)),
+            Self::ControlDiffers(_) => "give it the baseline's variables, command and build, or say that it is no control",
+            Self::VerdictOnWall => "its margin is `margin` in [analysis], and verdicts on its tails are `quantiles`",
+        };
+        fixed.to_owned()
+    }
+}
+
+fn hint_of_lacking(name: &str, version: &str) -> String {
+    match name.strip_prefix(build::PREFIX) {
+        Some(product) => format!(
+            "build it in [versions.{version}]: products = {{ {product} = \"PATH\" }}, or give that version a command of its own"
+        ),
+        None => format!("give it one in [versions.{version}] vars, or double the braces: `{{{{{name}}}}}`"),
     }
 }

@@ -7,12 +7,12 @@ use crate::{
     experiment::AcceptedExits, experiment::Benchmark, experiment::CommandLine, experiment::Expectation,
     experiment::Experiment, experiment::Metric, experiment::OutputChoice, experiment::OwnMetric,
     experiment::Rest, experiment::Setup, experiment::build, experiment::build::Product,
-    experiment::build::UsedBuild, experiment::environment::DirectoryLength, experiment::environment::EnvSize,
-    experiment::environment::Environment, experiment::files, experiment::files::StagedFile,
-    experiment::gang::RANK, experiment::software::Software, experiment::template::BENCHMARK,
-    experiment::template::INPUT, experiment::template::TemplateError, experiment::template::VERSION,
-    experiment::template::expand, experiment::template::placeholders, plan::Cell, plan::Plan, plan::Task,
-    run::lease::Lease, value::id::RunIndex, value::id::VersionIndex, value::seed::below, value::time::Span,
+    experiment::build::UsedBuild, experiment::environment::Environment, experiment::environment::SizeChoice,
+    experiment::files, experiment::files::StagedFile, experiment::gang::RANK, experiment::software::Software,
+    experiment::template::BENCHMARK, experiment::template::INPUT, experiment::template::TemplateError,
+    experiment::template::VERSION, experiment::template::expand, experiment::template::placeholders,
+    plan::Cell, plan::Plan, plan::Task, run::lease::Lease, value::id::RunIndex, value::id::VersionIndex,
+    value::seed::below, value::time::Span,
 };
 
 /// All that an agent needs to execute one run.
@@ -107,8 +107,8 @@ impl WorkOrder {
     pub fn cell_of(plan: &Plan, lease: &Lease) -> Option<Cell> {
         let Task::Run(cell) = plan.task(lease.run) else { return None };
         let experiment = &plan.experiment;
-        let is_drawn = matches!(experiment.environment.env_size, EnvSize::Random(_))
-            || matches!(experiment.environment.directory_length, DirectoryLength::Random(_));
+        let is_drawn = matches!(experiment.environment.env_size, SizeChoice::Random(_))
+            || matches!(experiment.environment.directory_length, SizeChoice::Random(_));
         let is_gangs = experiment.benchmarks[cell.benchmark.0 as usize].gang.is_some();
         let is_of_cell = !is_drawn && !is_gangs && lease.evidence.build.is_none();
         is_of_cell.then_some(cell)
@@ -133,6 +133,7 @@ impl WorkOrder {
     pub fn new(experiment: &Experiment, cell: Cell, run: RunIndex) -> Self {
         let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
         let version = &experiment.versions[cell.version.0 as usize];
+        let environment = &experiment.environment;
         let mut env = benchmark.env.clone();
         env.extend(version.env.clone());
         let mut vars = version.vars.clone();
@@ -174,11 +175,11 @@ impl WorkOrder {
             canary: experiment.canary.clone(),
             environment: Environment {
                 software: experiment.software_of(version).clone(),
-                ..experiment.environment.clone()
+                ..environment.clone()
             },
             common_software,
-            env_padding: env_padding(experiment, run),
-            directory_padding: directory_padding(experiment, run),
+            env_padding: drawn_bytes(experiment, environment.env_size, "environment size", run),
+            directory_padding: drawn_bytes(experiment, environment.directory_length, "directory length", run),
             metrics: experiment.metrics.clone(),
             own_metrics: experiment.own_metrics.clone(),
             output: experiment.output,
@@ -367,26 +368,12 @@ fn env_of_build(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     env
 }
 
-/// The padding of a run's environment, each size from 0 to the plan's most equally likely.
-fn env_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
-    match experiment.environment.env_size {
-        EnvSize::AsIs | EnvSize::Total(_) => None,
-        EnvSize::Random(most) => {
-            let random = &mut experiment.seed.child(&format!("environment size of run {run}"));
-            Some(below(u64::from(most) + 1, random) as u32)
-        }
-    }
-}
-
-/// The lengthening of a run's working directory, each from 0 to the plan's most equally likely.
-fn directory_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
-    match experiment.environment.directory_length {
-        DirectoryLength::AsIs | DirectoryLength::Total(_) => None,
-        DirectoryLength::Random(most) => {
-            let random = &mut experiment.seed.child(&format!("directory length of run {run}"));
-            Some(below(u64::from(most) + 1, random) as u32)
-        }
-    }
+/// The bytes by which a size is enlarged for a run, each number from 0 to the plan's most equally likely; `what` tells the draws of
+/// a run apart.
+fn drawn_bytes(experiment: &Experiment, choice: SizeChoice, what: &str, run: RunIndex) -> Option<u32> {
+    let SizeChoice::Random(most) = choice else { return None };
+    let random = &mut experiment.seed.child(&format!("{what} of run {run}"));
+    Some(below(u64::from(most) + 1, random) as u32)
 }
 
 fn resolve(

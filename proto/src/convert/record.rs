@@ -3,8 +3,8 @@
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::{Conditions, MAX_NOTES, Unmet};
+use speedup_core::run::conditions::{FileSystem, Location, MAX_KIND_BYTES};
 use speedup_core::run::disturbance::{Disturbance, Resource};
-use speedup_core::run::file_system::{FileSystem, Location, MAX_KIND_BYTES};
 use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::{

@@ -9,9 +9,9 @@ use speedup_core::{
     agent::message::*, experiment::build::*, experiment::commit::*, experiment::environment::*,
     experiment::files::*, experiment::gang::*, experiment::metric::*, experiment::prior::*,
     experiment::software::*, experiment::*, fingerprint::*, host::*, machine::event::*,
-    machine::provision::*, machine::*, plan::*, run::conditions::*, run::disturbance::*, run::file_system::*,
-    run::lease::*, run::program::*, run::reading::*, run::record::*, run::software::*, run::timer::*,
-    run::work::*, run::*, value::cpu_set::*, value::id::*, value::seed::*, value::time::*,
+    machine::provision::*, machine::*, plan::*, run::conditions::*, run::disturbance::*, run::lease::*,
+    run::program::*, run::reading::*, run::record::*, run::software::*, run::timer::*, run::work::*, run::*,
+    value::cpu_set::*, value::id::*, value::seed::*, value::time::*,
 };
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, Proposal, StatusPhase, Submission};
 use uuid::Uuid;
@@ -222,8 +222,7 @@ any_value! {
     Family [Common, Own]
     CpuChoice [All, Cores(cores), NumaNode(node), List(cpus)]
     Scheduler [Other, Batch, Fifo(priority), RoundRobin(priority)]
-    EnvSize [AsIs, Total(size), Random(most)]
-    DirectoryLength [AsIs, Total(length), Random(most)]
+    SizeChoice [AsIs, Total(size), Random(most)]
     PageCache [Keep, Drop]
     HugePages [Always, Madvise, Never]
     ContainerLauncher [Apptainer, Words(words)]

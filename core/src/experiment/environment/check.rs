@@ -1,8 +1,8 @@
 //! The bounds of an environment.
 
 use super::{
-    CpuChoice, DirectoryLength, EnvSize, Environment, MAX_DIRECTORY_LENGTH, MAX_DIRECTORY_PADDING,
-    MAX_ENV_SIZE, MAX_GOVERNOR_BYTES, MAX_SETTLE, NICES, PRIORITIES, Scheduler,
+    CpuChoice, Environment, MAX_DIRECTORY_LENGTH, MAX_DIRECTORY_PADDING, MAX_ENV_SIZE, MAX_GOVERNOR_BYTES,
+    MAX_SETTLE, NICES, PRIORITIES, Scheduler, SizeChoice,
 };
 use crate::experiment::problem::{Fault, Problems};
 use crate::value::cpu_set::MAX_CPUS;
@@ -39,17 +39,17 @@ impl Environment {
             refuse("scheduler", scheduler.to_string(), allowed);
         }
         let (key, size) = match self.env_size {
-            EnvSize::AsIs => ("env_bytes", 0),
-            EnvSize::Total(size) => ("env_bytes", size),
-            EnvSize::Random(most) => ("env_bytes_random", most),
+            SizeChoice::AsIs => ("env_bytes", 0),
+            SizeChoice::Total(size) => ("env_bytes", size),
+            SizeChoice::Random(most) => ("env_bytes_random", most),
         };
         if size > MAX_ENV_SIZE {
             refuse(key, size.to_string(), format!("0 to {MAX_ENV_SIZE}"));
         }
         let (key, length, allowed) = match self.directory_length {
-            DirectoryLength::AsIs => ("directory_bytes", 1, 1..=1),
-            DirectoryLength::Total(length) => ("directory_bytes", length, 1..=MAX_DIRECTORY_LENGTH),
-            DirectoryLength::Random(most) => ("directory_bytes_random", most, 0..=MAX_DIRECTORY_PADDING),
+            SizeChoice::AsIs => ("directory_bytes", 1, 1..=1),
+            SizeChoice::Total(length) => ("directory_bytes", length, 1..=MAX_DIRECTORY_LENGTH),
+            SizeChoice::Random(most) => ("directory_bytes_random", most, 0..=MAX_DIRECTORY_PADDING),
         };
         if !allowed.contains(&length) {
             refuse(key, length.to_string(), format!("{} to {}", allowed.start(), allowed.end()));

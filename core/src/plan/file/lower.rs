@@ -6,7 +6,6 @@ mod environment;
 mod files;
 mod gang;
 mod sampling;
-mod software;
 
 use std::collections::BTreeMap;
 
@@ -14,10 +13,10 @@ use toml::de::DeTable;
 
 use self::builds::Source;
 use super::{
-    document::names_in_order, document::span_of, finding::Flaws, form::AroundForm, form::BenchmarkForm,
+    document::names_in_order, document::span_of, finding::Flaws, form::AnalysisForm, form::BenchmarkForm,
     form::ExpectForm, form::Form, form::MetricVerdictForm, form::OutputForm, form::OwnMetricForm,
-    form::SetupForm, form::VersionForm, form::ten_minutes, look::PlanLook, quantity::SIZE_HINT,
-    quantity::size, quantity::span,
+    form::VersionForm, form::ten_minutes, look::PlanLook, quantity::SIZE_HINT, quantity::size,
+    quantity::span,
 };
 use crate::{
     experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::Center,
@@ -45,7 +44,7 @@ pub(super) fn lower(
     let mut tags = form.experiment.tags;
     tags.sort_unstable();
     tags.dedup();
-    let setup = form.setup.map(|setup| lowering.once("setup", setup));
+    let setup = form.setup.map(|form| lowering.setup("setup", form.command, form.shell, &form.timeout));
     let (runs, rule) = lowering.repetitions(&form.repetitions);
     let seed = form.experiment.seed.map_or(fallback, Seed);
     let environment = lowering.environment(form.environment);
@@ -72,25 +71,11 @@ pub(super) fn lower(
         metrics,
         own_metrics: lowering.own_metrics(form.metrics.output),
         independence: lowering.independence(&form.independence),
-        analysis: AnalysisChoice {
-            confidence: form.analysis.confidence,
-            // A share is one of a trimmed mean.
-            center: form.analysis.center.or(form.analysis.trim.and(Some(Center::Trimmed))),
-            trim: form.analysis.trim,
-            margin: form
-                .analysis
-                .margin
-                .and_then(|text| lowering.percentage(&["analysis", "margin"].into(), &text)),
-            quantiles: form.analysis.quantiles,
-            verdicts: lowering.metric_verdicts(form.analysis.verdicts),
-            weights: form.analysis.weights,
-            precision: form.analysis.precision,
-            prior: None,
-        },
+        analysis: lowering.analysis(form.analysis),
         setup,
-        prepare: form.prepare.map(|around| lowering.around("prepare", around)),
-        cleanup: form.cleanup.map(|around| lowering.around("cleanup", around)),
-        canary: form.canary.map(|canary| lowering.once("canary", canary)),
+        prepare: form.prepare.map(|form| lowering.setup("prepare", form.command, form.shell, &form.timeout)),
+        cleanup: form.cleanup.map(|form| lowering.setup("cleanup", form.command, form.shell, &form.timeout)),
+        canary: form.canary.map(|form| lowering.setup("canary", form.command, form.shell, &form.timeout)),
         environment,
         limits: lowering.limits(&form.limits),
         output: lowering.output(&form.output),
@@ -220,6 +205,22 @@ impl Lowering<'_> {
         in_order.filter_map(|(name, form)| self.own_metric(name, form)).collect()
     }
 
+    fn analysis(&mut self, form: AnalysisForm) -> AnalysisChoice {
+        let margin = form.margin.and_then(|text| self.percentage(&["analysis", "margin"].into(), &text));
+        AnalysisChoice {
+            confidence: form.confidence,
+            // A share is one of a trimmed mean.
+            center: form.center.or(form.trim.and(Some(Center::Trimmed))),
+            trim: form.trim,
+            margin,
+            quantiles: form.quantiles,
+            verdicts: self.metric_verdicts(form.verdicts),
+            weights: form.weights,
+            precision: form.precision,
+            prior: None,
+        }
+    }
+
     fn metric_verdicts(&mut self, forms: BTreeMap<String, MetricVerdictForm>) -> Vec<MetricVerdict> {
         let mut verdicts = Vec::new();
         for (metric, MetricVerdictForm { margin, family }) in self.in_order(&["analysis", "verdicts"], forms)
@@ -273,16 +274,16 @@ impl Lowering<'_> {
         Expectation { exit: form.exit, accept, stdout_blake3 }
     }
 
-    fn once(&mut self, key: &str, form: SetupForm) -> Setup {
+    fn setup(
+        &mut self,
+        key: &str,
+        command: Option<Vec<String>>,
+        shell: Option<String>,
+        timeout: &str,
+    ) -> Setup {
         let place = KeyPath::from([key]);
-        let command = self.command(&place, form.command, form.shell);
-        Setup { command, timeout: self.timeout(&place, &form.timeout) }
-    }
-
-    fn around(&mut self, key: &str, form: AroundForm) -> Setup {
-        let place = KeyPath::from([key]);
-        let command = self.command(&place, form.command, form.shell);
-        Setup { command, timeout: self.timeout(&place, &form.timeout) }
+        let command = self.command(&place, command, shell);
+        Setup { command, timeout: self.timeout(&place, timeout) }
     }
 
     fn timeout(&mut self, place: &KeyPath, text: &str) -> Span {

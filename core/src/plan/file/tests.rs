@@ -14,8 +14,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::experiment::environment::{
-    CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
-    Setting,
+    CpuChoice, Environment, HugePages, PageCache, ResourceLimits, Scheduler, Setting, SizeChoice,
 };
 use crate::experiment::metric::{Better, Metric, OwnMetric, Pattern, Stream};
 use crate::experiment::software::Software;
@@ -87,8 +86,8 @@ fn an_environment_is_read_with_all_its_settings() {
         nice: Some(-5),
         scheduler: Some(Scheduler::Fifo(50)),
         aslr: Some(false),
-        env_size: EnvSize::Random(4_096),
-        directory_length: DirectoryLength::Random(200),
+        env_size: SizeChoice::Random(4_096),
+        directory_length: SizeChoice::Random(200),
         page_cache: PageCache::Drop,
         huge_pages: Some(HugePages::Never),
         governor: Some("performance".to_owned()),

@@ -5,8 +5,8 @@ use prost::Message as _;
 use speedup_core::{
     experiment::environment::Setting, experiment::metric::Metric, machine::event::AttemptEnd,
     machine::event::Change, machine::event::EndedAttempt, machine::event::Event, run::AfterLoss,
-    run::LossReason, run::conditions::Conditions, run::conditions::Unmet, run::disturbance::Disturbance,
-    run::file_system::FileSystem, run::file_system::Location, run::lease::Evidence, run::lease::Lease,
+    run::LossReason, run::conditions::Conditions, run::conditions::FileSystem, run::conditions::Location,
+    run::conditions::Unmet, run::disturbance::Disturbance, run::lease::Evidence, run::lease::Lease,
     run::program::Program, run::program::ProgramContent, run::reading::CpuTime, run::reading::Frequency,
     run::reading::Load, run::reading::Pressure, run::reading::Reading, run::reading::Throttled,
     run::record::Outcome, run::record::Output, run::record::Record, value::id::AgentEpoch,

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use speedup_core::experiment::environment::{
-    CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
-    Setting,
+    CpuChoice, Environment, HugePages, PageCache, ResourceLimits, Scheduler, Setting, SizeChoice,
 };
 use speedup_core::experiment::software::{
     Container, ContainerLauncher, MAX_NAME_BYTES, MAX_NAMES, MAX_WORDS, Software, USUAL_TIMEOUT,
@@ -53,8 +52,8 @@ oneof!(CpuChoice, Cpus or All, [
     NumaNode(node) = NumaNode(node),
     List(list) = List(list),
 ]);
-oneof!(EnvSize, WireEnvSize or AsIs, [Total(size) = Total(size), Random(most) = Random(most)]);
-oneof!(DirectoryLength, WireDirectoryLength or AsIs, [
+oneof!(SizeChoice, WireEnvSize or AsIs, [Total(size) = Total(size), Random(most) = Random(most)]);
+oneof!(SizeChoice, WireDirectoryLength or AsIs, [
     Total(length) = DirectoryTotal(length),
     Random(most) = DirectoryRandom(most),
 ]);

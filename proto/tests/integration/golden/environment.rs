@@ -74,8 +74,8 @@ fn environments() -> [Environment; 4] {
         nice: Some(-20),
         scheduler: Some(Scheduler::Fifo(50)),
         aslr: Some(false),
-        env_size: EnvSize::Total(4096),
-        directory_length: DirectoryLength::AsIs,
+        env_size: SizeChoice::Total(4096),
+        directory_length: SizeChoice::AsIs,
         page_cache: PageCache::Drop,
         huge_pages: Some(HugePages::Always),
         governor: Some("performance".to_owned()),
@@ -100,9 +100,9 @@ fn environments() -> [Environment; 4] {
     };
     [
         full,
-        other(CpuChoice::Cores(2), Scheduler::RoundRobin(1), EnvSize::Random(4096), HugePages::Madvise),
-        other(CpuChoice::NumaNode(1), Scheduler::Batch, EnvSize::AsIs, HugePages::Never),
-        other(CpuChoice::All, Scheduler::Other, EnvSize::Total(0), HugePages::Never),
+        other(CpuChoice::Cores(2), Scheduler::RoundRobin(1), SizeChoice::Random(4096), HugePages::Madvise),
+        other(CpuChoice::NumaNode(1), Scheduler::Batch, SizeChoice::AsIs, HugePages::Never),
+        other(CpuChoice::All, Scheduler::Other, SizeChoice::Total(0), HugePages::Never),
     ]
 }
 

@@ -6,7 +6,7 @@ use speedup_core::{
     experiment::environment::Environment, experiment::environment::Setting, experiment::files::ContentHash,
     experiment::software::Container, experiment::software::ContainerLauncher, experiment::software::Software,
     machine::event::Change, machine::event::Event, plan::Plan, run::conditions::Conditions,
-    run::file_system::FileSystem, run::file_system::Location, run::record::Outcome, run::record::Record,
+    run::conditions::FileSystem, run::conditions::Location, run::record::Outcome, run::record::Record,
     run::software::*, value::id::LeaseEpoch, value::time::Span, value::time::Timestamp,
 };
 
