@@ -5,12 +5,11 @@ use std::{cmp::Reverse, collections::BTreeMap, collections::BTreeSet, sync::Arc}
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ABANDONED_IN_A_ROW, COORDINATOR, queue::Queue};
-use crate::{
-    experiment::Rule, experiment::build::Product, fingerprint::ClassId, independence::Independence,
-    machine::event::Change, machine::event::Tally, plan::Plan, run::HostNumber, run::RunState,
-    run::Settlement, value::id::Attempt, value::id::ExperimentId, value::id::RunIndex, value::time::Span,
-    value::time::Timestamp,
-};
+use crate::experiment::{Rule, build::Product};
+use crate::machine::{event::Change, event::Tally};
+use crate::run::{HostNumber, RunState, Settlement};
+use crate::value::{id::Attempt, id::ExperimentId, id::RunIndex, time::Span, time::Timestamp};
+use crate::{fingerprint::ClassId, independence::Independence, plan::Plan};
 
 /// An experiment that is not finished.
 #[derive(Clone, Debug, PartialEq)]

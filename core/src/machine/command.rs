@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{
-    agent::message::AttemptReport, host::HostFacts, machine::event::RequestKey,
-    machine::provision::EngineNote, plan::Extension, plan::Plan, run::lease::Lease, value::id::AgentEpoch,
-    value::id::AgentId, value::id::ExperimentId, value::id::HostId, value::id::JobId, value::id::LeaseEpoch,
-};
+use crate::machine::{event::RequestKey, provision::EngineNote};
+use crate::plan::{Extension, Plan};
+use crate::value::{id::AgentEpoch, id::AgentId, id::ExperimentId, id::HostId, id::JobId, id::LeaseEpoch};
+use crate::{agent::message::AttemptReport, host::HostFacts, run::lease::Lease};
 
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq)]

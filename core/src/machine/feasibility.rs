@@ -10,11 +10,10 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    experiment::Bisection, experiment::Experiment, experiment::Rule, experiment::Sameness,
-    independence::Renewable, machine::hosts_needed, machine::hosts_needed::hosts_for_sets,
-    machine::largest_gang, machine::needs_reboots, plan::Plan, value::id::RunIndex, value::time::Span,
-};
+use crate::experiment::{Bisection, Experiment, Rule, Sameness};
+use crate::machine::{hosts_needed, hosts_needed::hosts_for_sets, largest_gang, needs_reboots};
+use crate::value::{id::RunIndex, time::Span};
+use crate::{independence::Renewable, plan::Plan};
 
 pub use remedy::Remedy;
 pub use shortage::{Shortage, Want, shortage};

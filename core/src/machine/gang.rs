@@ -13,12 +13,11 @@ use super::eligibility::{holds, longest_visit, rests_until, used, violation};
 use super::lane::lane_of;
 use super::time_limit::longest_run;
 use super::{Active, Effect, Machine, Phase};
-use crate::{
-    experiment::gang::Gang, fingerprint::ClassId, host::Asking, host::Host, host::Presence, host::Standing,
-    host::VISIT_GRACE, machine::event::Change, machine::event::Event, run::HostNumber, run::RunState,
-    run::lease::LEASE_MARGIN, run::lease::Lease, value::id::ExperimentId, value::id::HostId,
-    value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
-};
+use crate::host::{Asking, Host, Presence, Standing, VISIT_GRACE};
+use crate::machine::{event::Change, event::Event};
+use crate::run::{HostNumber, RunState, lease::LEASE_MARGIN, lease::Lease};
+use crate::value::{id::ExperimentId, id::HostId, id::LeaseEpoch, id::RunIndex, time::Timestamp};
+use crate::{experiment::gang::Gang, fingerprint::ClassId};
 
 /// Hosts held for a gang. A restart forgets it: the hosts ask again.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,9 +7,8 @@ use super::lane::{lane_of, use_of};
 use super::nesting::NestedRetry;
 use super::time_limit::longest_run;
 use super::{Active, Class, Machine, Phase};
-use crate::{
-    host::Host, run::HostNumber, value::id::ExperimentId, value::id::RunIndex, value::time::Timestamp,
-};
+use crate::value::{id::ExperimentId, id::RunIndex, time::Timestamp};
+use crate::{host::Host, run::HostNumber};
 
 /// What is next for an asking host.
 #[derive(Clone, Debug)]

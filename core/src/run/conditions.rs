@@ -3,10 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    experiment::environment::Setting, run::disturbance::Disturbance, run::reading::Reading,
-    run::software::UsedSoftware, value::cpu_set::CpuSet,
-};
+use crate::run::{disturbance::Disturbance, reading::Reading, software::UsedSoftware};
+use crate::{experiment::environment::Setting, value::cpu_set::CpuSet};
 
 /// Most settings that can be unmet, and most kinds of disturbance: each is told once.
 pub const MAX_NOTES: usize = 32;

@@ -3,17 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    experiment::AcceptedExits, experiment::Benchmark, experiment::CommandLine, experiment::Expectation,
-    experiment::Experiment, experiment::Metric, experiment::OutputChoice, experiment::OwnMetric,
-    experiment::Rest, experiment::Setup, experiment::build, experiment::build::Product,
-    experiment::build::UsedBuild, experiment::environment::Environment, experiment::environment::SizeChoice,
-    experiment::files, experiment::files::StagedFile, experiment::gang::RANK, experiment::software::Software,
-    experiment::template::BENCHMARK, experiment::template::INPUT, experiment::template::TemplateError,
-    experiment::template::VERSION, experiment::template::expand, experiment::template::placeholders,
-    plan::Cell, plan::Plan, plan::Task, run::lease::Lease, value::id::RunIndex, value::id::VersionIndex,
-    value::seed::below, value::time::Span,
+use crate::experiment::{
+    AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Rest,
+    Setup, build, build::Product, build::UsedBuild, environment::Environment, environment::SizeChoice, files,
+    files::StagedFile, gang::RANK, software::Software, template::BENCHMARK, template::INPUT,
+    template::TemplateError, template::VERSION, template::expand, template::placeholders,
 };
+use crate::plan::{Cell, Plan, Task};
+use crate::run::lease::Lease;
+use crate::value::{id::RunIndex, id::VersionIndex, seed::below, time::Span};
 
 /// All that an agent needs to execute one run.
 #[derive(Clone, Debug, PartialEq)]

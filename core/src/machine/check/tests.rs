@@ -5,14 +5,13 @@ use std::{panic::AssertUnwindSafe, panic::catch_unwind, sync::Arc};
 use uuid::Uuid;
 
 use super::*;
+use crate::experiment::{build::Product, build::UsedBuild, files::Content, files::ContentHash};
 use crate::fixture::{self, facts, host, join, report, submit};
-use crate::{
-    experiment::build::Product, experiment::build::UsedBuild, experiment::files::Content,
-    experiment::files::ContentHash, host::HostFacts, host::Mark, host::Visit, machine::Command,
-    machine::HostRequest, machine::Notice, machine::Request, machine::Settings, machine::Speaker, plan::Plan,
-    run::record::Outcome, run::record::Record, value::id::AgentEpoch, value::time::Span,
-    value::time::Timestamp,
-};
+use crate::host::{HostFacts, Mark, Visit};
+use crate::machine::{Command, HostRequest, Notice, Request, Settings, Speaker};
+use crate::plan::Plan;
+use crate::run::{record::Outcome, record::Record};
+use crate::value::{id::AgentEpoch, time::Span, time::Timestamp};
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 

@@ -4,14 +4,13 @@
 mod tests;
 
 use super::{Answer, dated};
-use crate::{
-    host::Host, host::HostFacts, host::Identifier, host::MAX_BOOTS, host::Sharing, host::Standing,
-    machine::COORDINATOR, machine::Effect, machine::HostRequest, machine::MAX_DRIFTED,
-    machine::MAX_EPOCH_LEAD, machine::MAX_HOSTS, machine::Machine, machine::Refusal, machine::Request,
-    machine::Speaker, machine::event::Change, machine::provision::PROVISIONER,
-    machine::provision::is_given_back, run::HostNumber, run::LossReason, value::id::AgentEpoch,
-    value::id::AgentId, value::id::HostId, value::time::Timestamp,
+use crate::host::{Host, HostFacts, Identifier, MAX_BOOTS, Sharing, Standing};
+use crate::machine::{
+    COORDINATOR, Effect, HostRequest, MAX_DRIFTED, MAX_EPOCH_LEAD, MAX_HOSTS, Machine, Refusal, Request,
+    Speaker, event::Change, provision::PROVISIONER, provision::is_given_back,
 };
+use crate::run::{HostNumber, LossReason};
+use crate::value::{id::AgentEpoch, id::AgentId, id::HostId, time::Timestamp};
 
 impl Machine {
     pub(super) fn join(

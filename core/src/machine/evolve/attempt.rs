@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    host::Asking, host::Host, host::Presence, host::Use, host::Visit, machine::Active, machine::Built,
-    machine::MAX_EXCUSED, machine::Machine, machine::event::Superseded, machine::lane::lane_of,
-    machine::lane::use_of, run::AfterLoss, run::HostNumber, run::LossReason, run::RunState, run::Settlement,
-    run::lease::Lease, run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId,
-    value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
+use crate::host::{Asking, Host, Presence, Use, Visit};
+use crate::machine::{Active, Built, MAX_EXCUSED, Machine, event::Superseded, lane::lane_of, lane::use_of};
+use crate::run::{
+    AfterLoss, HostNumber, LossReason, RunState, Settlement, lease::Lease, record::Outcome, record::Record,
 };
+use crate::value::{id::Attempt, id::HostId, id::LeaseEpoch, id::RunIndex, time::Timestamp};
 
 impl Machine {
     /// One lease, or those of a gang, whose hosts get all of them or none.

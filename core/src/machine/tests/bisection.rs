@@ -2,11 +2,8 @@
 //! nothing; a block goes to one host.
 
 use super::*;
-use crate::{
-    experiment::Bisection, experiment::Order, experiment::Rule, experiment::build::Product,
-    experiment::files::Content, experiment::files::ContentHash, machine::event::Tally, plan::Extension,
-    value::id::VersionIndex,
-};
+use crate::experiment::{Bisection, Order, Rule, build::Product, files::Content, files::ContentHash};
+use crate::{machine::event::Tally, plan::Extension, value::id::VersionIndex};
 
 const LAST: u32 = 4;
 

@@ -1,10 +1,9 @@
 //! What users ask of experiments.
 
 use super::*;
-use crate::{
-    experiment::MAX_RUNS, machine::feasibility::Shortage, plan::Extension, plan::Shape,
-    value::bounded::share, value::hint::Hinted,
-};
+use crate::plan::{Extension, Shape};
+use crate::value::{bounded::share, hint::Hinted};
+use crate::{experiment::MAX_RUNS, machine::feasibility::Shortage};
 
 fn active(scene: &Scene) -> &Active {
     scene.machine.experiment(FIRST).expect("it is active")

@@ -18,14 +18,12 @@ use super::{
     form::VersionForm, form::ten_minutes, look::PlanLook, quantity::SIZE_HINT, quantity::size,
     quantity::span,
 };
-use crate::{
-    experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::Center,
-    experiment::CommandLine, experiment::Expectation, experiment::Experiment, experiment::KeyPath,
-    experiment::Levels, experiment::MetricVerdict, experiment::OutputChoice, experiment::Setup,
-    experiment::Version, experiment::files::StagedFile, experiment::metric::Metric,
-    experiment::metric::OwnMetric, experiment::metric::Pattern, experiment::software::Software,
-    value::excerpt::quoted, value::seed::Seed, value::time::Span,
+use crate::experiment::{
+    AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, KeyPath, Levels,
+    MetricVerdict, OutputChoice, Setup, Version, files::StagedFile, metric::Metric, metric::OwnMetric,
+    metric::Pattern, software::Software,
 };
+use crate::value::{excerpt::quoted, seed::Seed, time::Span};
 
 /// The experiment of a form of so many versions at least; its flaws are noted.
 pub(super) fn lower(

@@ -4,12 +4,10 @@ use uuid::Uuid;
 
 use super::*;
 use crate::fixture::{self, granted};
-use crate::{
-    agent::message::AttemptReport, fingerprint::HardwareId, machine::Command, machine::Handled,
-    machine::Notice, machine::Settings, machine::event::Event, run::AfterLoss, run::record,
-    run::record::Record, value::hint::Hinted, value::id::BootId, value::id::ExperimentId,
-    value::id::LeaseEpoch, value::time::Span,
-};
+use crate::machine::{Command, Handled, Notice, Settings, event::Event};
+use crate::run::{AfterLoss, record, record::Record};
+use crate::value::{hint::Hinted, id::BootId, id::ExperimentId, id::LeaseEpoch, time::Span};
+use crate::{agent::message::AttemptReport, fingerprint::HardwareId};
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 const DAY: Span = Span::from_secs(86_400);
