@@ -158,7 +158,7 @@ impl Fingerprint {
     /// The class of the hosts that have these facts. Two hosts are of one class exactly when they have no
     /// [differences](Self::differences).
     pub fn class(&self) -> ClassId {
-        ClassId::of(self)
+        ClassId::from_fingerprint(self)
     }
 
     /// The facts in which the two differ, by name.

@@ -317,7 +317,8 @@ impl Plan {
         let Some(stage) = at.checked_sub(1).and_then(|at| self.stages.get(at)) else {
             return Place { group: run, size: 1, boot: 0 };
         };
-        let (size, within) = (stage.shape.size(), run.0 - stage.from);
+        let size = stage.shape.size();
+        let within = run.0 - stage.from;
         Place { group: RunIndex(run.0 - within % size), size, boot: within % size / stage.shape.runs }
     }
 }

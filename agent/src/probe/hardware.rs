@@ -66,8 +66,8 @@ impl Hardware {
             }
         }
         let all = || marks.iter().map(|(kind, mark)| (*kind, mark.as_str()));
-        let id = HardwareId::of(all());
-        let machine = HardwareId::of(all().filter(|(kind, mark)| *kind != CARD || is_makers(mark)));
+        let id = HardwareId::from_marks(all());
+        let machine = HardwareId::from_marks(all().filter(|(kind, mark)| *kind != CARD || is_makers(mark)));
         let mut counts = BTreeMap::new();
         for (kind, _) in marks {
             *counts.entry(kind).or_default() += 1;

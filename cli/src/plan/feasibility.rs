@@ -73,7 +73,7 @@ pub(crate) async fn ask(
 /// What a plan takes of a pool of so many hosts, or of one that is not known.
 pub(crate) fn alone(plan: &Plan, hosts: Option<u32>, arguments: &EstimateArguments) -> Feasibility {
     let estimate = arguments.told(plan).unwrap_or_else(|| Estimate::by_timeouts(plan));
-    assess(plan, hosts.map(Pool::of).as_ref(), &arguments.with_builds(plan, estimate))
+    assess(plan, hosts.map(Pool::alike).as_ref(), &arguments.with_builds(plan, estimate))
 }
 
 async fn pool(connection: &Connection) -> Result<Pool, Failure> {

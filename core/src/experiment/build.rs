@@ -48,7 +48,7 @@ pub struct Product {
 
 impl Build {
     /// The same, in the source of a commit.
-    pub(crate) fn of(self, commit: &Commit) -> Self {
+    pub(crate) fn with_source_of(self, commit: &Commit) -> Self {
         Self { command: commit.unpacked_before(self.command), ..self }
     }
 }

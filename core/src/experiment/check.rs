@@ -53,11 +53,11 @@ impl Experiment {
         }
         self.check_files(&mut problems);
         self.check_builds(&mut problems);
-        let of_host = Names::of_host(&self.files);
+        let of_host = Names::for_host(&self.files);
         self.check_gangs(&mut problems);
-        let names = Names::of_versions(&self.versions, &self.files);
+        let names = Names::for_versions(&self.versions, &self.files);
         let of_command = self.names_of_commands();
-        let of_gangs = [of_command.clone().of_gang(), names.clone().of_gang()];
+        let of_gangs = [of_command.clone().for_gang(), names.clone().for_gang()];
         for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
             let [of_command, names] = match benchmark.gang {
                 Some(_) => of_gangs.each_ref(),
@@ -235,7 +235,7 @@ fn check_version(version: &Version, files: &[StagedFile], has_gangs: bool, probl
     if let Some(commit) = version.commit.as_ref().filter(|commit| !commit.is_sound()) {
         problems.refuse(own_place.at("git"), Fault::Commit(commit.id.clone()));
     }
-    let names = Names::of_versions([version], files);
+    let names = Names::for_versions([version], files);
     check_env(&version.env, &names, &own_place, problems);
     if let Some(command) = &version.command {
         check_command(command, &names, &own_place, problems);
@@ -444,7 +444,7 @@ impl KnownPlaceholder<'_> {
 
 impl<'e> Names<'e> {
     /// What is known in a setup: it happens once on a host, for all versions and benchmarks.
-    fn of_host(files: &'e [StagedFile]) -> Self {
+    fn for_host(files: &'e [StagedFile]) -> Self {
         let mut known = BTreeMap::from([(INPUT.into(), KnownPlaceholder::given(ASSUMED_INPUT_BYTES))]);
         for file in files {
             known.insert(file.placeholder().into(), KnownPlaceholder::given(file.longest_path()));
@@ -453,8 +453,8 @@ impl<'e> Names<'e> {
     }
 
     /// What is known in the runs of these versions.
-    fn of_versions(versions: impl IntoIterator<Item = &'e Version>, files: &'e [StagedFile]) -> Self {
-        let mut names = Self::of_host(files);
+    fn for_versions(versions: impl IntoIterator<Item = &'e Version>, files: &'e [StagedFile]) -> Self {
+        let mut names = Self::for_host(files);
         let versions: Vec<&Version> = versions.into_iter().collect();
         for version in &versions {
             for (name, value) in &version.vars {
@@ -481,7 +481,7 @@ impl<'e> Names<'e> {
     }
 
     /// The same in runs that are spread over hosts.
-    fn of_gang(mut self) -> Self {
+    fn for_gang(mut self) -> Self {
         for name in PLACEHOLDERS {
             let longest = if name == HOSTFILE { ASSUMED_INPUT_BYTES } else { MAX_DIGITS };
             self.known.insert(name.into(), KnownPlaceholder::given(longest));

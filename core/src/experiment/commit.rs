@@ -50,7 +50,7 @@ impl Commit {
     }
 
     /// The id of the commit whose source a staged file of this name is.
-    fn of_source(name: &str) -> Option<&str> {
+    fn source_id(name: &str) -> Option<&str> {
         name.strip_prefix(SOURCE)
     }
 
@@ -87,7 +87,7 @@ impl Experiment {
         commit: Option<&'e Commit>,
     ) -> impl Iterator<Item = &'e StagedFile> + 'e {
         let has_commits = self.versions.iter().any(|version| version.commit.is_some());
-        self.files.iter().filter(move |file| match Commit::of_source(&file.name) {
+        self.files.iter().filter(move |file| match Commit::source_id(&file.name) {
             Some(id) if has_commits => commit.is_some_and(|commit| commit.id == id),
             Some(_) | None => true,
         })

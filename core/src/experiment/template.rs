@@ -94,7 +94,8 @@ impl<'t> Iterator for Segments<'t> {
     type Item = Segment<'t>;
 
     fn next(&mut self) -> Option<Segment<'t>> {
-        let (rest, at) = (&self.text[self.at..], self.at);
+        let rest = &self.text[self.at..];
+        let at = self.at;
         let first = rest.chars().next()?;
         if let Some(doubled) = rest.strip_prefix('{').and_then(braced)
             && rest[doubled.len() + 3..].starts_with('}')

@@ -141,7 +141,7 @@ fn a_control_is_the_baseline_again_and_no_command_can_tell() {
     };
     assert_eq!(order(2), order(0));
     assert_ne!(order(1), order(0));
-    assert_eq!(WorkOrder::of_build(&experiment, index), WorkOrder::of_build(&experiment, VersionIndex(0)));
+    assert_eq!(WorkOrder::for_build(&experiment, index), WorkOrder::for_build(&experiment, VersionIndex(0)));
     let again = plan::file::parse(text, Seed(1)).map(|again| again == experiment);
     assert_eq!(again, Ok(true), "the name is of the seed");
     let other = plan::file::parse(text, Seed(2)).map(|other| other.versions[2].name == control.name);

@@ -75,7 +75,7 @@ hash_id!(
 
 impl ClassId {
     /// Facts that are absent are not in it, stated or not; of those that cannot be read, only that.
-    pub(super) fn of(fingerprint: &Fingerprint) -> Self {
+    pub(super) fn from_fingerprint(fingerprint: &Fingerprint) -> Self {
         const VALUE: u8 = 1;
         const UNREADABLE: u8 = 2;
         let mut hasher = blake3::Hasher::new_derive_key(CLASS_VERSION);
@@ -100,7 +100,7 @@ impl ClassId {
 impl HardwareId {
     /// The id of the machine that bears these marks: what a mark is, and what it says, such as a serial number. Their
     /// order does not count. Nothing without marks.
-    pub fn of<'a>(marks: impl IntoIterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+    pub fn from_marks<'a>(marks: impl IntoIterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let marks: BTreeSet<(&str, &str)> = marks.into_iter().collect();
         if marks.is_empty() {
             return None;
@@ -142,7 +142,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 fn bytes(text: &str) -> Option<[u8; BYTES]> {
     let digits: &[u8; 2 * BYTES] = text.as_bytes().try_into().ok()?;
     let (pairs, _) = digits.as_chunks::<2>();
-    let (mut bytes, mut none) = ([0; BYTES], 0);
+    let mut bytes = [0; BYTES];
+    let mut none = 0;
     for (byte, pair) in bytes.iter_mut().zip(pairs) {
         let [high, low] = pair.map(|digit| DIGITS[usize::from(digit)]);
         // All of them, rather than to the first that is none: it saves a branch for each.

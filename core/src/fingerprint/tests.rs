@@ -32,7 +32,7 @@ fn the_encoding_of_a_class_is_fixed() {
     assert_eq!(Fingerprint::default().class().to_string(), EMPTY_CLASS);
     let facts = [("cpu.model", value("A")), ("cpu.turbo", unreadable("no")), ("x", Fact::Absent)];
     assert_eq!(fingerprint(facts).class().to_string(), SOME_CLASS);
-    let hardware = HardwareId::of([("serial", "1"), ("address", "02:00")]).unwrap();
+    let hardware = HardwareId::from_marks([("serial", "1"), ("address", "02:00")]).unwrap();
     assert_eq!(hardware.to_string(), SOME_HARDWARE);
 }
 
@@ -107,12 +107,12 @@ fn ids_have_one_text() {
 
 #[test]
 fn hardware_is_known_by_its_marks_in_any_order() {
-    assert_eq!(HardwareId::of([]), None);
+    assert_eq!(HardwareId::from_marks([]), None);
     let marks = [("a", "1"), ("b", "2")];
-    let id = HardwareId::of(marks);
-    assert_eq!(HardwareId::of([marks[1], marks[0], marks[1]]), id);
-    assert_ne!(HardwareId::of([("a", "2"), ("b", "1")]), id);
-    assert_ne!(HardwareId::of([("a1", ""), ("b", "2")]), id);
+    let id = HardwareId::from_marks(marks);
+    assert_eq!(HardwareId::from_marks([marks[1], marks[0], marks[1]]), id);
+    assert_ne!(HardwareId::from_marks([("a", "2"), ("b", "1")]), id);
+    assert_ne!(HardwareId::from_marks([("a1", ""), ("b", "2")]), id);
 }
 
 proptest! {

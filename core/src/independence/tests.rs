@@ -54,11 +54,11 @@ fn only_rested_asks_for_rest() {
 
 #[test]
 fn what_was_then_is_held_against_what_is_now() {
-    assert_eq!(Since::of(&[None, None], Some(1)), Since::Unknown);
-    assert_eq!(Since::of(&[Some(1), None], None), Since::Unknown);
-    assert_eq!(Since::of(&[Some(1), None], Some(1)), Since::Kept);
-    assert_eq!(Since::of(&[None, Some(1)], Some(1)), Since::Kept);
-    assert_eq!(Since::of(&[Some(1), Some(2)], Some(3)), Since::Renewed);
+    assert_eq!(Since::compare(&[None, None], Some(1)), Since::Unknown);
+    assert_eq!(Since::compare(&[Some(1), None], None), Since::Unknown);
+    assert_eq!(Since::compare(&[Some(1), None], Some(1)), Since::Kept);
+    assert_eq!(Since::compare(&[None, Some(1)], Some(1)), Since::Kept);
+    assert_eq!(Since::compare(&[Some(1), Some(2)], Some(3)), Since::Renewed);
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub enum Since {
 
 impl Since {
     /// From what is known of then, each from another source, and of now.
-    pub fn of<T: Copy + PartialEq>(then: &[Option<T>], now: Option<T>) -> Self {
+    pub fn compare<T: Copy + PartialEq>(then: &[Option<T>], now: Option<T>) -> Self {
         if now.is_none() || then.iter().all(Option::is_none) {
             Self::Unknown
         } else if then.contains(&now) {

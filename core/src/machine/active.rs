@@ -325,7 +325,7 @@ impl Active {
             RunState::Waiting { .. } => &mut self.tally.waiting,
             RunState::Leased { .. } => &mut self.tally.leased,
             RunState::Running { .. } => &mut self.tally.running,
-            RunState::Settled(settlement) => self.tally.of(settlement),
+            RunState::Settled(settlement) => self.tally.counter(settlement),
         }
     }
 

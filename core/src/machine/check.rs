@@ -59,7 +59,7 @@ impl Machine {
                     assert_eq!((held.epoch, held.experiment, held.run), (lease, id, run), "both ends agree");
                     assert_eq!(held.started.is_some(), running, "begun on both ends");
                 }
-                RunState::Settled(settlement) => *tally.of(settlement) += 1,
+                RunState::Settled(settlement) => *tally.counter(settlement) += 1,
             }
         }
         assert_eq!(tally, active.tally, "the tally is the count of the states");
@@ -180,7 +180,8 @@ impl Machine {
     }
 
     fn check_asking(&self) {
-        let (mut asking, mut in_vain) = (0, 0);
+        let mut asking = 0;
+        let mut in_vain = 0;
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             match host.presence {
                 Presence::Here { asking: Asking::Yes } => {
@@ -240,7 +241,8 @@ impl Machine {
             .filter(|(_, host)| !host.is_released)
             .flat_map(|(number, host)| host.facts.marks().map(move |mark| (mark, number)));
         assert_eq!(self.marks, marks.collect(), "marks are those of the hosts");
-        let (mut here, mut serving) = (BTreeMap::new(), BTreeMap::new());
+        let mut here = BTreeMap::new();
+        let mut serving = BTreeMap::new();
         for (mark, number) in &self.marks {
             let host = self.host_at(*number);
             let is_one_of = |others: Option<&mut Vec<&Host>>| {
@@ -259,7 +261,8 @@ impl Machine {
     }
 
     fn check_counts(&self) {
-        let (mut here, mut available) = (0, 0);
+        let mut here = 0;
+        let mut available = 0;
         let mut of_classes: BTreeMap<ClassId, u32> = self.classes.keys().map(|class| (*class, 0)).collect();
         let mut reserved: BTreeMap<ExperimentId, u32> = self.experiments.keys().map(|id| (*id, 0)).collect();
         for host in &self.hosts {
@@ -331,7 +334,8 @@ fn check_nesting(number: HostNumber, lease: &Lease, active: &Active) {
 
 /// That the evidence of a live lease is what makes its host fresh, whatever chose it.
 fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
-    let (evidence, independence) = (&lease.evidence, active.independence());
+    let evidence = &lease.evidence;
+    let independence = active.independence();
     assert_eq!(evidence.idle.is_none(), evidence.served_in_all == 0, "idle time follows an attempt");
     if host.heard < lease.granted {
         let known = evidence.idle.is_none_or(|idle| idle <= lease.granted - host.heard);
@@ -363,12 +367,12 @@ fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
         "it says so where it is asked"
     );
     let begins = used.from == lease.run;
-    let boot = Since::of(&[evidence.boot_before.as_ref()], Some(&evidence.boot));
+    let boot = Since::compare(&[evidence.boot_before.as_ref()], Some(&evidence.boot));
     let traces = Traces {
         was_used: evidence.served_in_scope > 0,
         was_set_used: evidence.set_served == Some(true),
         boot: if begins { boot } else { Since::Unknown },
-        allocation: Since::of(&[evidence.allocation_before.as_ref()], evidence.allocation.as_ref()),
+        allocation: Since::compare(&[evidence.allocation_before.as_ref()], evidence.allocation.as_ref()),
         idle: evidence.idle,
         readings: Readings::Within,
     };

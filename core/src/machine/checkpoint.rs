@@ -214,7 +214,7 @@ impl Machine {
                 if named.any(unknown) {
                     return Err(Misfit::UnknownHost(experiment));
                 }
-                let active = Active::of(*piece)?;
+                let active = Active::from_piece(*piece)?;
                 if self.experiments.insert(experiment, active).is_some() {
                     return Err(Misfit::ExperimentTwice(experiment));
                 }
@@ -312,7 +312,7 @@ impl Active {
     }
 
     /// The experiment, its held runs still without their leases and not in the tally.
-    fn of(piece: ActivePiece) -> Result<Self, Misfit> {
+    fn from_piece(piece: ActivePiece) -> Result<Self, Misfit> {
         let ActivePiece { experiment, kept, runs, lost_attempts } = piece;
         let plan = &kept.plan;
         let number = runs.iter().map(|(_, count)| u64::from(*count)).sum();
@@ -332,14 +332,14 @@ impl Active {
                 }
                 RunPiece::Held => HELD,
                 RunPiece::Settled(settlement) => {
-                    *tally.of(settlement) += count;
+                    *tally.counter(settlement) += count;
                     RunState::Settled(settlement)
                 }
             };
             states.extend(std::iter::repeat_n(state, count as usize));
         }
         // Its hosts say later which waiting runs they keep.
-        let queue = Queue::of_waiting(plan, std::iter::empty());
+        let queue = Queue::from_waiting(plan, std::iter::empty());
         Ok(Self { kept, states, queue, tally, reserved: 0, members: 0 })
     }
 
@@ -356,6 +356,6 @@ impl Active {
             let is_new = run == group.0 && attempt.0 <= 1;
             (is_first && !begun.contains(&RunIndex(run))).then_some((RunIndex(run), !is_new))
         });
-        self.queue = Queue::of_waiting(plan, visits);
+        self.queue = Queue::from_waiting(plan, visits);
     }
 }

@@ -130,7 +130,8 @@ impl Machine {
         }
         let more_runs = u64::from(plan.visit().size()) * u64::from(more);
         check_runs(u64::from(plan.runs()) + u64::from(plan.cells()) * more_runs)?;
-        let (from, appended) = (plan.runs(), plan.draw_extension(&plan.singly(more), plan.visit()));
+        let from = plan.runs();
+        let appended = plan.draw_extension(&plan.singly(more), plan.visit());
         Ok(vec![Change::Extended { experiment, from, appended, by }])
     }
 
@@ -153,7 +154,8 @@ impl Machine {
             Decision::Enough => Ok(vec![Change::Decided { experiment, by, enough: true, words }]),
             Decision::Extend(appended) => {
                 check_extension(active, &appended)?;
-                let (from, decided_by) = (active.kept.plan.runs(), by.clone());
+                let from = active.kept.plan.runs();
+                let decided_by = by.clone();
                 Ok(vec![
                     Change::Decided { experiment, by: decided_by, enough: false, words },
                     Change::Extended { experiment, from, appended, by },
@@ -207,11 +209,13 @@ fn check_blocks(
     appended: &Extension,
     bisection: Bisection,
 ) -> Result<(), Refusal> {
-    let (runs, max) = (extended.runs() - extended.builds(), bisection.maximum);
+    let runs = extended.runs() - extended.builds();
+    let max = bisection.maximum;
     if runs > max {
         return Err(Refusal::BeyondRule { runs, max });
     }
-    let (runs, max) = (appended.shape.size(), bisection.block);
+    let runs = appended.shape.size();
+    let max = bisection.block;
     if runs > max {
         return Err(Refusal::BeyondRule { runs, max });
     }

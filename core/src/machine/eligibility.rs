@@ -27,8 +27,8 @@ pub(super) fn violation(host: &Host, active: &Active, lane: u32, used: Option<Us
 fn traces(host: &Host, used: Use) -> Traces {
     Traces {
         was_used: true,
-        boot: Since::of(&[Some(used.boot)], Some(host.boot())),
-        allocation: Since::of(&[used.allocation], host.allocation()),
+        boot: Since::compare(&[Some(used.boot)], Some(host.boot())),
+        allocation: Since::compare(&[used.allocation], host.allocation()),
         ..Traces::UNUSED
     }
 }
@@ -89,7 +89,8 @@ pub(crate) fn needs_reboots(experiment: &Experiment) -> bool {
 
 /// Whether the host has to boot anew between a run of a visit and the run before.
 pub(super) fn boots_before(active: &Active, run: RunIndex) -> bool {
-    let (plan, experiment) = (&active.kept.plan, &active.kept.plan.experiment);
+    let plan = &active.kept.plan;
+    let experiment = &active.kept.plan.experiment;
     let place = plan.place(run);
     place.group != run
         && (experiment.independence.boots_within_blocks(experiment.order)

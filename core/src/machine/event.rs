@@ -303,7 +303,7 @@ impl Tally {
     }
 
     /// The count of one settlement.
-    pub const fn of(&mut self, settlement: Settlement) -> &mut u32 {
+    pub const fn counter(&mut self, settlement: Settlement) -> &mut u32 {
         match settlement {
             Settlement::Measured => &mut self.measured,
             Settlement::Failed => &mut self.failed,

@@ -50,7 +50,8 @@ impl Machine {
                 self.set_standing(host, Standing::Draining { by: by.clone() });
             }
             Change::HostQuarantined { host, by, reason } => {
-                let (by, reason) = (by.clone(), reason.clone());
+                let by = by.clone();
+                let reason = reason.clone();
                 self.set_standing(host, Standing::Quarantined { by, reason });
             }
             Change::HostResumed { host, by } => {

@@ -319,7 +319,8 @@ impl Machine {
 
 /// What a run waits for that is planned when all builds are there; nothing when it will not be.
 fn waits_for_builds(active: &Active, run: RunIndex) -> Option<Explanation> {
-    let (plan, made) = (&active.kept.plan, active.tally.measured);
+    let plan = &active.kept.plan;
+    let made = active.tally.measured;
     // In a bisection nobody knows which runs follow.
     let is_expected =
         plan.is_building() && active.kept.phase != Phase::Cancelled && plan.experiment.bisection().is_none();

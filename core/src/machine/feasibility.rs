@@ -48,7 +48,7 @@ pub struct HostClass {
 
 impl Pool {
     /// A pool of so many hosts alike, of which nothing else is known.
-    pub fn of(hosts: u32) -> Self {
+    pub fn alike(hosts: u32) -> Self {
         Self { classes: vec![HostClass { available: hosts, ..HostClass::default() }] }
     }
 
@@ -123,7 +123,7 @@ pub enum EstimateSource {
 impl Estimate {
     /// Every execution lasts as long.
     pub fn given(plan: &Plan, execution: Span) -> Self {
-        Self::of_each(plan, EstimateSource::Given, |_| execution)
+        Self::with_executions(plan, EstimateSource::Given, |_| execution)
     }
 
     /// Executions last as long as a trial of each cell found, in the plan's order of benchmarks.
@@ -133,10 +133,10 @@ impl Estimate {
 
     /// Every execution lasts as long as its timeout allows.
     pub fn by_timeouts(plan: &Plan) -> Self {
-        Self::of_each(plan, EstimateSource::Timeouts, |timeout| timeout)
+        Self::with_executions(plan, EstimateSource::Timeouts, |timeout| timeout)
     }
 
-    fn of_each(plan: &Plan, source: EstimateSource, execution: impl Fn(Span) -> Span) -> Self {
+    fn with_executions(plan: &Plan, source: EstimateSource, execution: impl Fn(Span) -> Span) -> Self {
         let timeouts = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
         let executions = timeouts.map(|benchmark| execution(benchmark.timeout)).collect();
         // No build is known to last as long as an execution, whatever is known of that.
@@ -153,7 +153,7 @@ impl Estimate {
         Self { builds, builds_are_given: true, ..self }
     }
 
-    fn of_build(&self, plan: &Plan, run: RunIndex) -> Span {
+    fn build_time(&self, plan: &Plan, run: RunIndex) -> Span {
         self.builds.get(plan.task(run).version().0 as usize).copied().unwrap_or_default()
     }
 }
@@ -201,19 +201,19 @@ pub struct PoolFeasibility {
 /// What a plan takes: of `pool`, where there is one.
 pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibility {
     let plan = &*plan.with_first_runs();
-    let load = Load::of(plan, estimate);
+    let load = Load::new(plan, estimate);
     let hosts_needed = hosts_needed(plan).min(load.fullest_lane);
     let grown = u64::from(load.fullest_lane)
         .saturating_mul(growth(plan, &load))
         .div_ceil(u64::from(load.fullest_cell.max(1)));
     let grown = u32::try_from(grown).unwrap_or(u32::MAX);
-    let build_host_time = plan.build_runs().fold(Span(0), |sum, run| sum + estimate.of_build(plan, run));
+    let build_host_time = plan.build_runs().fold(Span(0), |sum, run| sum + estimate.build_time(plan, run));
     Feasibility {
         visits: load.visits,
         builds: plan.builds(),
         hosts_needed,
         hosts_needed_at_most: needed_at_most(plan, &load, grown).max(hosts_needed),
-        pool: pool.map(|pool| of_pool(plan, pool, &load, estimate)),
+        pool: pool.map(|pool| assess_pool(plan, pool, &load, estimate)),
         host_time_ns: load.host_time + build_host_time,
         build_host_time_ns: build_host_time,
         builds_are_given: estimate.builds_are_given,
@@ -233,7 +233,7 @@ struct Load {
 }
 
 impl Load {
-    fn of(plan: &Plan, estimate: &Estimate) -> Self {
+    fn new(plan: &Plan, estimate: &Estimate) -> Self {
         let versions = plan.experiment.versions.len().max(1) as u32;
         let unit = plan.experiment.independence.unit(plan.experiment.order);
         let mut lanes = vec![0_u32; plan.cells().max(1) as usize];
@@ -307,7 +307,7 @@ fn growth(plan: &Plan, load: &Load) -> u64 {
     .max(u64::from(load.fullest_cell))
 }
 
-fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFeasibility {
+fn assess_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFeasibility {
     let independence = plan.experiment.independence;
     let class = pool.of_one_experiment(independence.hosts);
     let hosts = class.available;
@@ -341,7 +341,7 @@ fn building_time(plan: &Plan, hosts: u32, estimate: &Estimate) -> Span {
     let mut last = Span(0);
     for run in plan.build_runs() {
         let Reverse(begins) = free.pop().unwrap_or_default();
-        let ends = begins + estimate.of_build(plan, run);
+        let ends = begins + estimate.build_time(plan, run);
         last = last.max(ends);
         free.push(Reverse(ends));
     }

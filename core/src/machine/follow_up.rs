@@ -78,7 +78,8 @@ impl Machine {
             RunState::Waiting { attempt } => attempt,
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => Attempt(1),
         };
-        let (build, number) = (used_build(active, run), self.numbers[&host.facts.host]);
+        let build = used_build(active, run);
+        let number = self.numbers[&host.facts.host];
         let evidence = Evidence {
             build: build.map(Box::new),
             set_served: active.set_served(run, &[number]),

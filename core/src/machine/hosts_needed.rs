@@ -42,7 +42,8 @@ pub(crate) fn largest_gang(plan: &Plan) -> u32 {
 
 /// How many hosts have as many sets of one size: the least.
 pub(super) fn hosts_with_sets(sets: u64, size: u32) -> u32 {
-    let (size, mut hosts) = (u64::from(size), u64::from(size));
+    let size = u64::from(size);
+    let mut hosts = size;
     let mut there = 1_u64;
     while there < sets {
         hosts += 1;

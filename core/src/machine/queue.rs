@@ -50,7 +50,7 @@ impl Queue {
     }
 
     /// The waiting visits of a plan, ascending by their names, each with whether another host began it.
-    pub(super) fn of_waiting(plan: &Plan, waiting: impl Iterator<Item = (RunIndex, bool)>) -> Self {
+    pub(super) fn from_waiting(plan: &Plan, waiting: impl Iterator<Item = (RunIndex, bool)>) -> Self {
         let lanes = vec![Lane::default(); lanes(plan)];
         let mut queue = Self { lanes, heads: BTreeSet::new(), visits: 0, again: 0 };
         for (visit, begun) in waiting {
@@ -169,7 +169,9 @@ impl Queue {
 
     fn change<T>(&mut self, key: u32, change: impl FnOnce(&mut Lane) -> T) -> T {
         let lane = &mut self.lanes[key as usize];
-        let (head, visits, again) = (lane.head(), lane.visits(), lane.again.len() as u32);
+        let head = lane.head();
+        let visits = lane.visits();
+        let again = lane.again.len() as u32;
         let result = change(lane);
         self.visits = self.visits + lane.visits() - visits;
         self.again = self.again + lane.again.len() as u32 - again;

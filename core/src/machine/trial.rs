@@ -37,7 +37,7 @@ pub(super) struct Trial {
 
 impl Trial {
     /// So many hosts, connected and without anything to do.
-    pub(super) fn of(hosts: u32, can_reboot: bool) -> Self {
+    pub(super) fn new(hosts: u32, can_reboot: bool) -> Self {
         let mut trial = Self {
             machine: Machine::new(Settings::default()),
             now: Timestamp(1),

@@ -44,7 +44,7 @@ impl Builds {
                 let group = number / size;
                 let is_new = std::mem::replace(&mut last_group[*cell as usize], group) != group;
                 self.groups[*cell as usize] += u32::from(is_new);
-                let used = self.of_group(*cell, self.groups[*cell as usize] - 1);
+                let used = self.build_number(*cell, self.groups[*cell as usize] - 1);
                 self.used.push(used.unwrap_or(NOTHING));
                 continue;
             };
@@ -55,7 +55,7 @@ impl Builds {
     }
 
     /// The run that built what the runs of a cell use in the group with this number among those that have the cell.
-    fn of_group(&self, cell: u32, group: u32) -> Option<u32> {
+    fn build_number(&self, cell: u32, group: u32) -> Option<u32> {
         let built = &self.of_version[cell as usize % self.of_version.len()];
         built.get((group as usize).checked_rem(built.len())?).copied()
     }
@@ -135,7 +135,8 @@ impl Plan {
     /// The same of a bisection: what is planned together builds, or is measured in versions whose builds were planned before.
     fn fit_lazy_builds(&self, extension: &Extension, mut planned: Vec<u32>) -> Result<(), PlanError> {
         let Extension { order, shape } = extension;
-        let (cells, versions) = (self.cells(), self.experiment.versions.len() as u32);
+        let cells = self.cells();
+        let versions = self.experiment.versions.len() as u32;
         let are_builds = order.first().is_some_and(|cell| *cell >= cells);
         for (run, cell) in (self.runs()..).zip(order) {
             match cell.checked_sub(cells) {
@@ -148,7 +149,8 @@ impl Plan {
                     return Err(PlanError::TornGroup { runs, boots, of_a_boot });
                 }
                 None => {
-                    let (version, builds) = (cell % versions, self.builds_wanted(cell % versions));
+                    let version = cell % versions;
+                    let builds = self.builds_wanted(cell % versions);
                     if planned[version as usize] < builds {
                         return Err(PlanError::Builds {
                             version,

@@ -122,7 +122,8 @@ impl Plan {
 
     /// What tells the draws of one plan apart: how many runs of each cell there are, or of all.
     fn draw_name(&self) -> String {
-        let (runs, cells) = (self.order.len() - self.builds() as usize, self.cells().max(1) as usize);
+        let runs = self.order.len() - self.builds() as usize;
+        let cells = self.cells().max(1) as usize;
         match (runs / cells, runs % cells) {
             (of_each, 0) => format!("order from {of_each}"),
             _ => format!("order from run {runs}"),

@@ -202,7 +202,7 @@ crate::words! {
 
 impl Failure {
     /// What keeps reported products from being those of a build: exactly the declared ones are.
-    pub(crate) fn of_products(build: &Build, products: &[Product]) -> Option<Self> {
+    pub(crate) fn from_products(build: &Build, products: &[Product]) -> Option<Self> {
         for (number, Product { name, content }) in products.iter().enumerate() {
             let reason = if !build.products.contains_key(name) {
                 "the plan does not name it".to_owned()
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn exactly_the_declared_products_are_taken() {
         let build = build(&["lib", "prog"]);
-        let refused = |products: &[Product]| match Failure::of_products(&build, products) {
+        let refused = |products: &[Product]| match Failure::from_products(&build, products) {
             Some(Failure::NoProduct { name, .. }) => Some(name),
             other => other.map(|failure| failure.words()),
         };

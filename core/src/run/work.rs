@@ -89,7 +89,7 @@ impl WorkOrder {
     /// When the plan has no such run.
     pub fn of(plan: &Plan, lease: &Lease) -> Self {
         match plan.task(lease.run) {
-            Task::Build(version) => Self::of_build(&plan.experiment, version),
+            Task::Build(version) => Self::for_build(&plan.experiment, version),
             Task::Run(cell) => {
                 let order =
                     Self::new(&plan.experiment, cell, lease.run).seated(&plan.experiment, cell, lease);
@@ -234,7 +234,7 @@ impl WorkOrder {
     ///
     /// # Panics
     /// When the version is not built.
-    pub fn of_build(experiment: &Experiment, version: VersionIndex) -> Self {
+    pub fn for_build(experiment: &Experiment, version: VersionIndex) -> Self {
         let name = experiment.name_in_commands(version).to_owned();
         let version = &experiment.versions[version.0 as usize];
         let software = experiment.software_of(version).clone();

@@ -167,7 +167,8 @@ mod tests {
             other in proptest::collection::vec(0..64_u32, 0..40),
         ) {
             let (one, other): (CpuSet, CpuSet) = (one.into_iter().collect(), other.into_iter().collect());
-            let (in_both, only) = (one.within(&other), one.without(&other));
+            let in_both = one.within(&other);
+            let only = one.without(&other);
             prop_assert_eq!(in_both.len() + only.len(), one.len());
             prop_assert!(in_both.is_within(&other) && only.within(&other).is_empty());
         }

@@ -147,7 +147,7 @@ fn journal_version_1_with_identity() {
     ];
     let facts = HostFacts {
         fingerprint: Fingerprint::new(facts.into()).unwrap(),
-        hardware: HardwareId::of([("serial", "1")]),
+        hardware: HardwareId::from_marks([("serial", "1")]),
         named_by_owner: true,
         can_reboot: true,
         ..self::facts()
@@ -159,11 +159,11 @@ fn journal_version_1_with_identity() {
 #[test]
 fn journal_version_1_with_machines() {
     let joined = [Sharing::Alone, Sharing::Shared].map(|sharing| Change::HostJoined {
-        facts: Box::new(HostFacts { sharing, machine: HardwareId::of([("serial", "1")]), ..facts() }),
+        facts: Box::new(HostFacts { sharing, machine: HardwareId::from_marks([("serial", "1")]), ..facts() }),
         agent: AGENT,
         epoch: AgentEpoch(3),
     });
-    let machine = HardwareId::of([("serial", "1")]);
+    let machine = HardwareId::from_marks([("serial", "1")]);
     let evidence = Evidence { machine, ..leased().evidence };
     let changes = [
         Change::HostReset { host: facts().host, by: "ada".to_owned() },

@@ -110,7 +110,7 @@ drawn_by! {
     CpuSet: vec(0..MAX_CPUS, 0..20).prop_map(|cpus| cpus.into_iter().collect::<CpuSet>());
     Fingerprint: any_value().prop_map(|facts| Fingerprint::new(facts).expect("few and short facts"));
     ClassId: any_value::<Fingerprint>().prop_map(|fingerprint| fingerprint.class());
-    HardwareId: any_value::<String>().prop_filter_map("a serial number", |text| HardwareId::of([("serial", text.as_str())]));
+    HardwareId: any_value::<String>().prop_filter_map("a serial number", |text| HardwareId::from_marks([("serial", text.as_str())]));
 }
 
 impl<T: AnyValue> AnyValue for Option<T> {

@@ -533,7 +533,7 @@ fn sim_host(number: usize) -> HostFacts {
 }
 
 fn sim_hardware(number: usize) -> Option<HardwareId> {
-    HardwareId::of([("serial", number.to_string().as_str())])
+    HardwareId::from_marks([("serial", number.to_string().as_str())])
 }
 
 fn sim_fingerprint(model: &str) -> Fingerprint {

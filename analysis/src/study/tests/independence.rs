@@ -100,7 +100,7 @@ fn said_of(synthetic: &Synthetic, change: impl Fn(&mut EndedAttempt)) -> (Indepe
 }
 
 fn hardware(serial: u32) -> Option<HardwareId> {
-    HardwareId::of([("serial", serial.to_string().as_str())])
+    HardwareId::from_marks([("serial", serial.to_string().as_str())])
 }
 
 #[test]

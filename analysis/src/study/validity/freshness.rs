@@ -168,8 +168,8 @@ fn traces(
     Traces {
         was_used: last.is_some() || served.had_served,
         was_set_used: before.is_some_and(|before| before.set_served),
-        boot: Since::of(&boots, Some(stay.boot)),
-        allocation: Since::of(&allocations, stay.allocation),
+        boot: Since::compare(&boots, Some(stay.boot)),
+        allocation: Since::compare(&allocations, stay.allocation),
         idle: since_before.into_iter().chain(before.and_then(|before| before.idle)).min(),
         readings: before.map_or(Readings::Within, |before| before.readings),
     }

@@ -44,9 +44,9 @@ impl Experiment {
         let executing: Vec<&Version> =
             self.versions.iter().filter(|version| version.command.is_none()).collect();
         if executing.is_empty() {
-            Names::of_versions(&self.versions, &self.files)
+            Names::for_versions(&self.versions, &self.files)
         } else {
-            Names::of_versions(executing, &self.files)
+            Names::for_versions(executing, &self.files)
         }
     }
 }
@@ -54,7 +54,7 @@ impl Experiment {
 fn check_build(version: &Version, build: &Build, files: &[StagedFile], problems: &mut Problems) {
     let place = KeyPath::from(["versions", &version.name]);
     let Build { command, builds, products, timeout } = build;
-    let names = Names::of_build(version, files);
+    let names = Names::for_build(version, files);
     check_line(command, &names, [place.at("build"), place.at("build_shell")], problems);
     check_range(u64::from(*builds), 1, u64::from(MAX_BUILDS), place.at("builds"), problems);
     check_length(*timeout, place.at("build_timeout"), problems);
@@ -78,8 +78,8 @@ fn check_build(version: &Version, build: &Build, files: &[StagedFile], problems:
 
 impl<'e> Names<'e> {
     /// What is known in the builds of a version: no benchmark, and nothing that a build makes.
-    fn of_build(version: &'e Version, files: &'e [StagedFile]) -> Self {
-        Self::of_versions([version], files).without_runs()
+    fn for_build(version: &'e Version, files: &'e [StagedFile]) -> Self {
+        Self::for_versions([version], files).without_runs()
     }
 
     /// Without what is known of runs alone.

@@ -24,7 +24,7 @@ impl Experiment {
 
     /// What is known in the software of these versions: it is the same for their builds and all benchmarks.
     fn names_of_software<'e>(&'e self, versions: impl IntoIterator<Item = &'e Version>) -> Names<'e> {
-        Names::of_versions(versions, &self.files).without_runs()
+        Names::for_versions(versions, &self.files).without_runs()
     }
 }
 
@@ -48,7 +48,7 @@ fn check_software(software: &Software, names: &Names<'_>, place: &KeyPath, probl
         ContainerLauncher::Apptainer => &[][..],
         ContainerLauncher::Words(words) => words,
     };
-    let names = names.of_container();
+    let names = names.for_container();
     for (key, words) in [("command", command), ("digest", &container.digest), ("probe", &container.probe)] {
         for (number, word) in words.iter().enumerate() {
             check_text(word, &names, || place.at(key).at(&number), problems);
@@ -58,7 +58,7 @@ fn check_software(software: &Software, names: &Names<'_>, place: &KeyPath, probl
 
 impl Names<'_> {
     /// With what is known in the commands of a container.
-    fn of_container(&self) -> Self {
+    fn for_container(&self) -> Self {
         let mut names = self.clone();
         for name in [IMAGE, WORK, SCRATCH] {
             names.known.insert(name.into(), KnownPlaceholder::given(MAX_NAME_BYTES));

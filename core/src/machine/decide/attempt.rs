@@ -169,7 +169,7 @@ impl Machine {
         };
         match (build, &record.outcome) {
             (Some(build), Outcome::Measured) => {
-                if let Some(failure) = Failure::of_products(build, &record.products) {
+                if let Some(failure) = Failure::from_products(build, &record.products) {
                     record.outcome = Outcome::Failed(failure);
                 }
                 record.products.sort_by(|one, other| one.name.cmp(&other.name));
@@ -236,7 +236,8 @@ impl Machine {
             return vec![part_ended(lease, &reason)];
         }
         let active = &self.experiments[&lease.experiment];
-        let (experiment, number) = (lease.experiment, self.numbers[&lease.host]);
+        let experiment = lease.experiment;
+        let number = self.numbers[&lease.host];
         let paused = (active.kept.phase == Phase::Running)
             .then(|| self.turned_down(active, number, lease, &reason))
             .flatten()

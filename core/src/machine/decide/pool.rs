@@ -137,7 +137,8 @@ impl Machine {
         Request { experiment, by }: Request,
         host: HostId,
     ) -> Result<Vec<Change>, Refusal> {
-        let (active, class) = (self.changeable(experiment)?, self.known(&host)?.class);
+        let active = self.changeable(experiment)?;
+        let class = self.known(&host)?.class;
         if !active.independence().hosts.pins_classes() {
             return Err(Refusal::AnyClass(experiment));
         }

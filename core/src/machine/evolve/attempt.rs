@@ -23,7 +23,8 @@ impl Machine {
             return;
         };
         let Some(RunState::Waiting { .. }) = active.states.get(lease.run.0 as usize) else { return };
-        let (place, lane) = (active.kept.plan.place(lease.run), lane_of(&active.kept.plan, lease.run));
+        let place = active.kept.plan.place(lease.run);
+        let lane = lane_of(&active.kept.plan, lease.run);
         let use_of = use_of(&active.kept.plan, lease.run);
         let begun = self.host_at(numbers[0]).visits.get(&lease.experiment).copied();
         let goes_on = begun.is_some_and(|visit| visit.next == lease.run);
@@ -49,7 +50,8 @@ impl Machine {
         if taken != Some(true) {
             return;
         }
-        let (next, end) = (RunIndex(lease.run.0 + 1), RunIndex(place.group.0 + place.size));
+        let next = RunIndex(lease.run.0 + 1);
+        let end = RunIndex(place.group.0 + place.size);
         self.end_hold(lease.experiment, lease.run);
         for (lease, number) in leases.iter().zip(&numbers) {
             self.set_reserves(*number, None);
@@ -79,7 +81,8 @@ impl Machine {
         let Some(number) = self.holder(host, epoch) else { return };
         let Some(lease) = &mut self.hosts[number.0 as usize].lease else { return };
         lease.started = Some(at);
-        let (experiment, run) = (lease.experiment, lease.run);
+        let experiment = lease.experiment;
+        let run = lease.run;
         self.share(experiment, |active| active.set(run, RunState::Running { lease: epoch, host: number }));
     }
 
@@ -162,7 +165,8 @@ impl Machine {
                 AfterLoss::Abandoned => {
                     active.kept.abandoned_in_a_row += 1;
                     active.is_built(lease.run, || {
-                        let (attempts, words) = (lease.attempt, reason.words());
+                        let attempts = lease.attempt;
+                        let words = reason.words();
                         Built::Not(format!("all its {attempts} attempts were lost, the last because {words}"))
                     });
                     (RunState::Settled(Settlement::Abandoned), rest.map(|visit| visit.next))
@@ -290,7 +294,8 @@ impl Host {
         self.served += 1;
         self.previous = Some((lease.experiment, lease.run));
         let Some(lane) = lane else { return };
-        let (boot, allocation) = (self.boot(), self.allocation());
+        let boot = self.boot();
+        let allocation = self.allocation();
         let lanes = self.used.entry(lease.experiment).or_default();
         let used = lanes.entry(lane).or_insert(Use { visits: 0, from: lease.run, boot, allocation });
         if is_new_visit {

@@ -46,7 +46,8 @@ impl Machine {
     }
 
     fn classify(&mut self, fingerprint: &Fingerprint) -> ClassId {
-        let (class, emptied) = (fingerprint.class(), self.latest);
+        let class = fingerprint.class();
+        let emptied = self.latest;
         let is_kept = self.classes.len() < MAX_CLASSES;
         self.classes.entry(class).or_insert_with(|| Class {
             fingerprint: is_kept.then(|| fingerprint.clone()),
@@ -236,10 +237,12 @@ impl Machine {
     pub(super) fn change<T>(&mut self, number: HostNumber, change: impl FnOnce(&mut Host) -> T) -> T {
         let host = &mut self.hosts[number.0 as usize];
         let before = (host.loss_deadline(), host.rested_at());
-        let (was_here, class_before) = (host.is_here(), host.available_class());
+        let was_here = host.is_here();
+        let class_before = host.available_class();
         let result = change(host);
         let after = (host.loss_deadline(), host.rested_at());
-        let (is_here, class_after) = (host.is_here(), host.available_class());
+        let is_here = host.is_here();
+        let class_after = host.available_class();
         reschedule(&mut self.losses, number, before.0, after.0);
         reschedule(&mut self.rests, number, before.1, after.1);
         self.connected = self.connected + u32::from(is_here) - u32::from(was_here);

@@ -90,7 +90,8 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
         let all = pool.of_one_experiment(Sameness::Classes).available;
         remedies.extend(fits(&other, pool).then_some(Remedy::Classes { hosts: all }));
     }
-    let (least, again) = (hosts_needed(plan), can_come_again(plan, &class));
+    let least = hosts_needed(plan);
+    let again = can_come_again(plan, &class);
     // Hosts that come again are wanted for the visits of a cell; those that do not, for all that count as the same use.
     let reuse = independence.policy.reuse();
     let (wanted, have) = match reuse {
@@ -145,7 +146,8 @@ fn fewer(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Option<Reme
 
 /// The most visits that fit, of fewer than `now`: hosts have more sets than there are hosts, so they are found by halving.
 fn most_of_sets(now: u32, fits: impl Fn(u32) -> bool) -> u32 {
-    let (mut fit, mut too_many) = (0, now);
+    let mut fit = 0;
+    let mut too_many = now;
     while too_many - fit > 1 {
         let middle = fit + (too_many - fit) / 2;
         if fits(middle) { fit = middle } else { too_many = middle }

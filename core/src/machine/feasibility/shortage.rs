@@ -47,7 +47,8 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     if plan.runs() == 0 {
         return None;
     }
-    let (least, here) = (hosts_needed(plan), usable(plan, class));
+    let least = hosts_needed(plan);
+    let here = usable(plan, class);
     let reboots = needs_reboots(&plan.experiment);
     if here < least {
         let may_return = plan.experiment.independence.policy.reuses_hosts();

@@ -34,12 +34,12 @@ fn assessed(plan: &Plan, pool: &Pool) -> (Feasibility, PoolFeasibility) {
 #[test]
 fn distinct_hosts_are_counted_and_taken_in_waves() {
     let of_benchmarks = plan(3, "runs = 5", "[independence]\npolicy = \"distinct\"\nscope = \"benchmark\"\n");
-    let (feasibility, pool) = assessed(&of_benchmarks, &Pool::of(12));
+    let (feasibility, pool) = assessed(&of_benchmarks, &Pool::alike(12));
     assert_eq!((feasibility.visits, feasibility.hosts_needed), (30, 10));
     assert_eq!((pool.fits, pool.waves, pool.wall_time_ns), (true, Some(3), Some(Span::from_secs(30))));
     assert_eq!(feasibility.host_time_ns, Span::from_secs(300));
     let of_all = plan(3, "runs = 5", "[independence]\npolicy = \"distinct\"\nscope = \"experiment\"\n");
-    let (feasibility, pool) = assessed(&of_all, &Pool::of(12));
+    let (feasibility, pool) = assessed(&of_all, &Pool::alike(12));
     assert_eq!((feasibility.hosts_needed, pool.fits, pool.waves), (30, false, None));
     assert_eq!(
         pool.remedies,
@@ -56,15 +56,15 @@ fn sets_of_hosts_are_more_than_hosts() {
     let sets = "[independence]\npolicy = \"distinct_sets\"\n";
     // Ten runs of each benchmark: five hosts have ten pairs.
     let pairs = plan_of(2, "runs = 5", sets, "hosts = 2\n");
-    let (feasibility, pool) = assessed(&pairs, &Pool::of(5));
+    let (feasibility, pool) = assessed(&pairs, &Pool::alike(5));
     assert_eq!((feasibility.visits, feasibility.hosts_needed), (40, 5));
     assert_eq!((pool.fits, pool.waves, pool.wall_time_ns), (true, Some(8), Some(Span::from_secs(80))));
-    let (_, pool) = assessed(&pairs, &Pool::of(4));
+    let (_, pool) = assessed(&pairs, &Pool::alike(4));
     assert_eq!(pool.shortage.map(|shortage| (shortage.needed, shortage.want)), Some((5, Want::Sets)));
     // Four hosts have six pairs.
     assert_eq!(pool.remedies, [Remedy::FewerRuns { runs: 3 }, Remedy::WaitForHosts { more: 1 }]);
     let grows = "pilot = 3\nprecision = \"1%\"\nmaximum = 14";
-    let (feasibility, _) = assessed(&plan_of(1, grows, sets, "hosts = 2\n"), &Pool::of(5));
+    let (feasibility, _) = assessed(&plan_of(1, grows, sets, "hosts = 2\n"), &Pool::alike(5));
     assert_eq!((feasibility.hosts_needed, feasibility.hosts_needed_at_most), (4, 8), "28 pairs");
 }
 
@@ -85,7 +85,7 @@ fn the_hosts_of_a_run_are_of_one_class() {
 #[test]
 fn hosts_that_boot_anew_come_again() {
     let rebooted = plan(1, "runs = 5", "[independence]\npolicy = \"rebooted\"\n");
-    let mut pool = Pool::of(2);
+    let mut pool = Pool::alike(2);
     assert!(!assessed(&rebooted, &pool).1.fits);
     pool.classes[0].can_reboot = 2;
     let (_, fitting) = assessed(&rebooted, &pool);
@@ -99,7 +99,7 @@ fn hosts_that_boot_anew_come_again() {
 #[test]
 fn visits_over_several_boots_need_hosts_that_boot_anew() {
     let nested = plan(1, "hosts = 3\nboots = 2\nruns = 2", "[independence]\npolicy = \"distinct\"\n");
-    let mut pool = Pool::of(12);
+    let mut pool = Pool::alike(12);
     let (_, lacking) = assessed(&nested, &pool);
     assert_eq!((lacking.fits, lacking.remedies), (false, vec![Remedy::RebootingHosts { more: 6 }]));
     let lacks = shortage(&nested, &pool.classes[0]).unwrap();
@@ -112,9 +112,9 @@ fn visits_over_several_boots_need_hosts_that_boot_anew() {
 fn a_pool_without_hosts_that_come_again_is_told_what_it_lacks() {
     for (policy, want) in [("rebooted", Want::FreshOrRebooting), ("reallocated", Want::FreshOrAllocated)] {
         let plan = plan(1, "runs = 5", &format!("[independence]\npolicy = \"{policy}\"\n"));
-        let lacks = shortage(&plan, &Pool::of(3).classes[0]).unwrap();
+        let lacks = shortage(&plan, &Pool::alike(3).classes[0]).unwrap();
         assert_eq!((lacks.needed, lacks.here, lacks.want), (10, 3, want), "{lacks}");
-        assert_eq!(shortage(&plan, &Pool::of(10).classes[0]), None, "each is fresh once");
+        assert_eq!(shortage(&plan, &Pool::alike(10).classes[0]), None, "each is fresh once");
     }
 }
 
@@ -134,7 +134,7 @@ fn classes_of_hosts_count_apart_where_they_have_to_be_identical() {
 fn a_rule_may_come_to_need_more() {
     let pilot =
         plan(1, "pilot = 5\nprecision = \"1%\"\nmaximum = 40", "[independence]\npolicy = \"distinct\"\n");
-    let (feasibility, of_pool) = assessed(&pilot, &Pool::of(10));
+    let (feasibility, of_pool) = assessed(&pilot, &Pool::alike(10));
     assert_eq!((feasibility.hosts_needed, feasibility.hosts_needed_at_most, of_pool.fits), (10, 80, true));
 }
 
@@ -294,7 +294,7 @@ fn builds_come_first_on_any_host_and_need_no_fresh_one() {
         timeout: Span::from_secs(100),
     });
     let built = Plan::draw(experiment);
-    let of = |plan: &Plan| assess(plan, Some(&Pool::of(10)), &Estimate::given(plan, Span::from_secs(1)));
+    let of = |plan: &Plan| assess(plan, Some(&Pool::alike(10)), &Estimate::given(plan, Span::from_secs(1)));
     let (with, without) = (of(&built), of(&plain));
     assert_eq!((with.builds, without.builds), (5, 0));
     assert_eq!((with.visits, with.hosts_needed), (without.visits, without.hosts_needed));
@@ -303,7 +303,7 @@ fn builds_come_first_on_any_host_and_need_no_fresh_one() {
     let wall = |of: Feasibility| of.pool.unwrap().wall_time_ns.unwrap();
     assert_eq!(wall(with), wall(without) + Span::from_secs(100), "five builds on ten hosts at once");
     let estimate = Estimate::given(&built, Span::from_secs(1)).with_builds(&built, Span::from_secs(10));
-    let two = assess(&built, Some(&Pool::of(2)), &estimate);
+    let two = assess(&built, Some(&Pool::alike(2)), &estimate);
     assert_eq!((two.build_host_time_ns, two.builds_are_given), (Span::from_secs(50), true));
     assert_eq!(two.pool.unwrap().build_wall_time_ns, Some(Span::from_secs(30)), "three, one after another");
 }

@@ -50,7 +50,7 @@ proptest! {
     ) {
         let text = nested(policy, scope, order, hosts, runs);
         let plan = plan(&text);
-        let mut trial = Trial::of(hosts + spare, true);
+        let mut trial = Trial::new(hosts + spare, true);
         let experiment = trial.submit("ada", &text);
         // Now and then an attempt is lost, but never so many on one host that it is given up.
         let (mut losses, mut measured) = (losses.into_iter(), vec![true; (hosts + spare) as usize]);
@@ -67,11 +67,11 @@ proptest! {
 fn a_pool_with_fewer_hosts_is_refused_and_a_run_that_waits_says_what_is_missing() {
     for policy in ["any", "rested", "rebooted"] {
         let text = nested(policy, "benchmark", "randomized", 3, 1);
-        let pool = |hosts| Trial::of(hosts, true).machine.pool().classes[0].clone();
+        let pool = |hosts| Trial::new(hosts, true).machine.pool().classes[0].clone();
         let lacks = shortage(&plan(&text), &pool(2)).expect("two hosts are not three");
         assert_eq!((lacks.needed, lacks.here, lacks.want), (3, 2, Want::Different), "{policy}");
         assert_eq!(shortage(&plan(&text), &pool(3)), None, "{policy}");
-        let mut trial = Trial::of(2, true);
+        let mut trial = Trial::new(2, true);
         let experiment = trial.submit("ada", &text);
         trial.go_on(|_, _| End::Measured);
         let active = trial.active(experiment).expect("a third of its visits waits");

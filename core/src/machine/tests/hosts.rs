@@ -83,7 +83,7 @@ fn a_host_that_is_passed_over_is_told_in_what_it_differs() {
 #[test]
 fn who_joins_as_another_is_refused() {
     let mut scene = Scene::of(1);
-    let hardware = |serial: &str| HardwareId::of([("serial", serial)]);
+    let hardware = |serial: &str| HardwareId::from_marks([("serial", serial)]);
     scene.join(HostFacts { hardware: hardware("one"), ..facts(1) });
     let copy = scene.joining(HostFacts { hardware: hardware("two"), ..facts(1) });
     let refusal = scene.refused(copy);

@@ -19,7 +19,7 @@ fn not(obstacle: Obstacle) -> impl FnMut(usize, &Lease) -> End {
 #[test]
 fn a_plan_that_no_host_can_execute_is_paused_after_one_attempt_a_host() {
     for obstacle in [Obstacle::Plan, Obstacle::Owner] {
-        let mut trial = Trial::of(9, false);
+        let mut trial = Trial::new(9, false);
         let experiment = trial.submit("ada", RUNS);
         trial.go_on(not(obstacle));
         let reason = trial.paused(experiment).expect("it is paused");
@@ -40,7 +40,7 @@ fn a_plan_that_no_host_can_execute_is_paused_after_one_attempt_a_host() {
 #[test]
 fn a_plan_that_no_gang_can_execute_is_paused_as_one_that_no_host_can_execute() {
     for hosts in [6, 4, 3, 2] {
-        let mut trial = Trial::of(hosts, false);
+        let mut trial = Trial::new(hosts, false);
         let experiment = trial.submit("ada", GANGS);
         trial.go_on(not(Obstacle::Plan));
         assert!(trial.paused(experiment).is_some(), "{hosts} hosts");
@@ -55,7 +55,7 @@ fn a_plan_that_no_gang_can_execute_is_paused_as_one_that_no_host_can_execute() {
 /// Runs of one host and of four: what one size notes is no fraction of the other.
 #[test]
 fn attempts_of_gangs_of_different_sizes_count_alike() {
-    let mut trial = Trial::of(4, false);
+    let mut trial = Trial::new(4, false);
     let experiment =
         trial.submit("ada", "hosts = [1, 4]\n[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n");
     trial.go_on(not(Obstacle::Plan));
@@ -68,7 +68,7 @@ fn attempts_of_gangs_of_different_sizes_count_alike() {
 /// The second host never starts a program itself.
 #[test]
 fn an_executed_run_clears_each_host_of_its_gang() {
-    let mut trial = Trial::of(2, false);
+    let mut trial = Trial::new(2, false);
     let experiment = trial.submit("ada", GANGS);
     for _ in 0..2 * LOST_IN_A_ROW {
         trial.end(1, End::Not(Obstacle::Host));
@@ -83,7 +83,7 @@ fn an_executed_run_clears_each_host_of_its_gang() {
 
 #[test]
 fn one_host_alone_has_three_attempts() {
-    let mut trial = Trial::of(1, false);
+    let mut trial = Trial::new(1, false);
     let experiment = trial.submit("ada", RUNS);
     trial.go_on(not(Obstacle::Plan));
     let reason = trial.paused(experiment).expect("it is paused");
@@ -92,7 +92,7 @@ fn one_host_alone_has_three_attempts() {
 
 #[test]
 fn a_host_that_turns_a_plan_down_waits_for_the_others_and_is_then_given_up() {
-    let mut trial = Trial::of(3, false);
+    let mut trial = Trial::new(3, false);
     let experiment = trial.submit("ada", RUNS);
     trial.end(0, End::Not(Obstacle::Plan));
     assert_eq!(trial.lease(0), None, "it waits while two others have its runs");
@@ -120,7 +120,7 @@ fn a_host_that_turns_a_plan_down_waits_for_the_others_and_is_then_given_up() {
 #[test]
 fn no_user_takes_a_host_from_the_pool_by_himself() {
     for end in [End::Not(Obstacle::Host), End::Restart] {
-        let mut trial = Trial::of(4, false);
+        let mut trial = Trial::new(4, false);
         for _ in 0..3 {
             let experiment = trial.submit("mallory", RUNS);
             trial.go_on(|_, _| end);
@@ -137,7 +137,7 @@ fn no_user_takes_a_host_from_the_pool_by_himself() {
 #[test]
 fn a_host_that_two_users_give_up_is_quarantined_and_one_that_executes_is_not() {
     let broken = |host, _: &Lease| if host == 0 { End::Not(Obstacle::Host) } else { End::Measured };
-    let mut trial = Trial::of(3, false);
+    let mut trial = Trial::new(3, false);
     let first = trial.submit("ada", RUNS);
     trial.go_on(broken);
     assert_eq!((trial.active(first), trial.serving()), (None, 3), "the others have measured all");
@@ -174,7 +174,7 @@ fn a_host_that_two_users_give_up_is_quarantined_and_one_that_executes_is_not() {
 
 #[test]
 fn a_host_is_had_back_by_whoever_resumes_it_or_the_experiment() {
-    let mut trial = Trial::of(2, false);
+    let mut trial = Trial::new(2, false);
     let experiment = trial.submit("ada", RUNS);
     for _ in 0..3 {
         trial.end(0, End::Not(Obstacle::Host));
@@ -200,7 +200,7 @@ fn a_second_user_counts_once_both_have_given_the_host_up() {
         trial.handle(crate::machine::Command::Pause(request));
     };
     for (firsts, seconds, serving) in [(1, 3, 3), (2, 3, 3), (3, 1, 3), (3, 2, 3), (3, 3, 2)] {
-        let mut trial = Trial::of(3, false);
+        let mut trial = Trial::new(3, false);
         let first = trial.submit("ada", RUNS);
         (0..firsts).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
         pause(&mut trial, first);
@@ -212,7 +212,7 @@ fn a_second_user_counts_once_both_have_given_the_host_up() {
 
 #[test]
 fn a_plan_is_paused_once_no_live_attempt_can_speak_for_it() {
-    let mut trial = Trial::of(3, false);
+    let mut trial = Trial::new(3, false);
     let experiment = trial.submit("ada", RUNS);
     let others = [1, 2].map(|host| trial.lease(host).expect("a run"));
     for lost in 1..=4 {
@@ -228,7 +228,7 @@ fn a_plan_is_paused_once_no_live_attempt_can_speak_for_it() {
 
 #[test]
 fn what_the_hosts_did_says_nothing_of_the_plan() {
-    let mut trial = Trial::of(3, false);
+    let mut trial = Trial::new(3, false);
     let experiment = trial.submit("ada", RUNS);
     trial.end(1, End::Not(Obstacle::Host));
     trial.end(2, End::Not(Obstacle::Host));
@@ -239,7 +239,7 @@ fn what_the_hosts_did_says_nothing_of_the_plan() {
 
 #[test]
 fn a_lone_host_is_not_quarantined() {
-    let mut trial = Trial::of(1, false);
+    let mut trial = Trial::new(1, false);
     for user in ["ada", "bob", "cleo"] {
         trial.submit(user, RUNS);
         trial.go_on(not(Obstacle::Host));
@@ -249,7 +249,7 @@ fn a_lone_host_is_not_quarantined() {
 
 #[test]
 fn hosts_that_turned_a_plan_down_do_not_wait_for_each_other() {
-    let mut trial = Trial::of(2, false);
+    let mut trial = Trial::new(2, false);
     trial.submit("ada", RUNS);
     trial.end(0, End::Not(Obstacle::Plan));
     assert_eq!(trial.lease(0), None, "the other may execute it");
@@ -259,7 +259,7 @@ fn hosts_that_turned_a_plan_down_do_not_wait_for_each_other() {
 
 #[test]
 fn a_host_that_was_given_up_for_a_plans_sake_is_had_back_as_well() {
-    let mut trial = Trial::of(2, false);
+    let mut trial = Trial::new(2, false);
     trial.submit("ada", RUNS);
     for _ in 0..3 {
         trial.end(0, End::Not(Obstacle::Plan));
@@ -272,7 +272,7 @@ fn a_host_that_was_given_up_for_a_plans_sake_is_had_back_as_well() {
 
 #[test]
 fn who_is_blamed_and_who_is_held_back_is_counted_by_host() {
-    let mut trial = Trial::of(3, false);
+    let mut trial = Trial::new(3, false);
     let experiment = trial.submit("ada", RUNS);
     let mut active = trial.active(experiment).expect("active").clone();
     let lost = |obstacle| LossReason::NotExecuted { reason: "words".to_owned(), obstacle };
@@ -293,7 +293,7 @@ fn who_is_blamed_and_who_is_held_back_is_counted_by_host() {
 
 #[test]
 fn a_host_that_is_drained_may_still_speak_for_a_plan() {
-    let mut trial = Trial::of(4, false);
+    let mut trial = Trial::new(4, false);
     let experiment = trial.submit("ada", RUNS);
     let host = trial.lease(3).expect("a run").host;
     let request = crate::machine::HostRequest { host, by: "admin".to_owned() };
@@ -309,7 +309,7 @@ fn a_host_that_is_drained_may_still_speak_for_a_plan() {
 
 #[test]
 fn a_host_that_lost_an_attempt_of_its_own_may_still_execute_the_plan() {
-    let mut trial = Trial::of(2, false);
+    let mut trial = Trial::new(2, false);
     let experiment = trial.submit("ada", RUNS);
     let other = trial.submit("bob", RUNS);
     trial.end(1, End::Not(Obstacle::Host));
@@ -328,7 +328,7 @@ fn a_host_that_lost_an_attempt_of_its_own_may_still_execute_the_plan() {
 
 #[test]
 fn a_host_that_is_given_up_is_tried_again_after_a_time_that_doubles() {
-    let mut trial = Trial::of(2, false);
+    let mut trial = Trial::new(2, false);
     let experiment = trial.submit("ada", "[repetitions]\nruns = 300\n[independence]\npolicy = \"any\"\n");
     (0..3).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
     let id = trial.machine.hosts()[0].facts.host.clone();

@@ -67,7 +67,8 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, column, path: _, message, hint, shown, carets } = self;
         let margin = " ".repeat(line.to_string().len());
-        let (before, under) = (" ".repeat(carets.start), "^".repeat(carets.len()));
+        let before = " ".repeat(carets.start);
+        let under = "^".repeat(carets.len());
         writeln!(f, "line {line}, column {column}: {message}")?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{line} | {shown}")?;

@@ -109,7 +109,7 @@ impl Lowering<'_> {
             let mut build = self.build(&place, &form);
             let source = self.source(&name, &form, build.as_ref(), look);
             let commit = source.map(|Source { commit, file }| {
-                build = build.take().map(|build| build.of(&commit));
+                build = build.take().map(|build| build.with_source_of(&commit));
                 sources.push(file);
                 commit
             });

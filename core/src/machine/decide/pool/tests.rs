@@ -80,7 +80,7 @@ fn request(host: &str) -> HostRequest {
 }
 
 fn facts(host: &str, boot: &str, hardware: Option<&str>, sharing: Sharing) -> HostFacts {
-    let machine = hardware.and_then(|serial| HardwareId::of([("serial", serial)]));
+    let machine = hardware.and_then(|serial| HardwareId::from_marks([("serial", serial)]));
     let bare = HostFacts::bare(host.parse().unwrap(), boot.parse().unwrap());
     HostFacts { hardware: machine, machine, sharing, ..bare }
 }

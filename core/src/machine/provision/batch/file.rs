@@ -204,7 +204,8 @@ impl Check<'_> {
                 self.note(expression.span(), "a shell cannot read this within double quotes", hint);
             }
         }
-        let (id, node) = (id.get_ref().clone(), node.get_ref().clone());
+        let id = id.get_ref().clone();
+        let node = node.get_ref().clone();
         InJob { id, node, lasts: self.time(lasts.as_ref()) }
     }
 

@@ -101,7 +101,8 @@ pub(in crate::plan::file) struct LimitsForm {
 impl Default for RestForm {
     fn default() -> Self {
         let Rest { idle, patience, .. } = Rest::default();
-        let (idle, wait) = (idle.to_string(), patience.to_string());
+        let idle = idle.to_string();
+        let wait = patience.to_string();
         Self { idle, load: None, temperature: None, frequency: None, wait }
     }
 }

@@ -79,11 +79,13 @@ impl Lowering<'_> {
             });
             return None;
         }
-        let (version, revision) = (version.to_owned(), revision.clone());
+        let version = version.to_owned();
+        let revision = revision.clone();
         let wanted = WantedCommit { version, revision, repository: form.repository.clone() };
         match look.commit(&wanted) {
             Ok(found) => {
-                let (name, source) = (found.commit.source(), FileSource::Content(found.source));
+                let name = found.commit.source();
+                let source = FileSource::Content(found.source);
                 Some(Source { commit: found.commit, file: StagedFile { name, source } })
             }
             Err(unusable) => {
