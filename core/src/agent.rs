@@ -273,8 +273,10 @@ impl Agent {
     }
 
     fn ready(&self) -> Option<Action> {
-        let lease = self.executing.filter(|_| self.is_prepared && self.link == Link::Joined)?;
-        Some(Action::Send(AgentMessage::Ready { lease }))
+        if !self.is_prepared || self.link != Link::Joined {
+            return None;
+        }
+        Some(Action::Send(AgentMessage::Ready { lease: self.executing? }))
     }
 
     /// Ends what waits for the others.
@@ -289,8 +291,10 @@ impl Agent {
 
     /// What is not acknowledged is said again in a later session: before that it does not end.
     fn leave(&self) -> Option<Action> {
-        let reason = self.dismissed.clone().filter(|_| self.outbox.is_empty())?;
-        Some(Action::Leave { reason })
+        if !self.outbox.is_empty() {
+            return None;
+        }
+        Some(Action::Leave { reason: self.dismissed.clone()? })
     }
 
     fn ask(&self) -> Option<Action> {

@@ -426,13 +426,18 @@ impl Experiment {
 
     /// The software of setup and canary, which are the same for all versions: that of `[environment]`, as far as it is the same as well.
     pub fn common_software(&self) -> Option<Software> {
-        let is_wanted = self.setup.is_some() || self.canary.is_some();
-        self.environment.software.common().filter(|_| is_wanted)
+        if self.setup.is_none() && self.canary.is_none() {
+            return None;
+        }
+        self.environment.software.common()
     }
 
     /// The control, if there is one.
     pub fn control(&self) -> Option<(VersionIndex, &Version)> {
-        let last = self.versions.len().checked_sub(1).filter(|_| self.baseline_again)?;
+        if !self.baseline_again {
+            return None;
+        }
+        let last = self.versions.len().checked_sub(1)?;
         Some((VersionIndex(last as u32), &self.versions[last]))
     }
 

@@ -184,8 +184,10 @@ impl Plan {
         for (number, stage) in stages.iter().enumerate() {
             let end = stages.get(number + 1).map_or(plan.order.len() + rest.len(), |next| next.from as usize);
             let length = end.checked_sub(plan.order.len()).filter(|length| *length <= rest.len());
-            let begins_here = stage.from as usize == plan.order.len();
-            let Some(length) = length.filter(|_| begins_here) else { return Err(PlanError::Stages(number)) };
+            let Some(length) = length else { return Err(PlanError::Stages(number)) };
+            if stage.from as usize != plan.order.len() {
+                return Err(PlanError::Stages(number));
+            }
             let later = rest.split_off(length);
             let order = std::mem::replace(&mut rest, later);
             plan = plan.extended(Extension { order, shape: stage.shape })?;

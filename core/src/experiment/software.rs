@@ -130,7 +130,7 @@ impl Software {
     /// What of it can be made ready for commands that are the same for all versions: the variables, if nothing in them differs between
     /// versions or is made by the setup. Then they name no placeholders but those of staged files.
     pub fn common(&self) -> Option<Self> {
-        self.is_common().then(|| Self { container: None, ..self.clone() })
+        if self.is_common() { Some(Self { container: None, ..self.clone() }) } else { None }
     }
 
     /// Whether there is such a part.

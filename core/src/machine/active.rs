@@ -233,7 +233,7 @@ impl Active {
     pub(super) fn turn(&self) -> Option<OfferOrder> {
         let offers = self.kept.phase == Phase::Running && self.queue.visits() > 0;
         let leases = self.tally.leased + self.tally.running + self.members;
-        offers.then(|| (Reverse(self.priority()), leases))
+        offers.then_some((Reverse(self.priority()), leases))
     }
 
     pub(super) fn priority(&self) -> i32 {

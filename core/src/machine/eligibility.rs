@@ -47,8 +47,9 @@ pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
 /// How long an allocation has to last to hold any visit of a plan that was not begun, even if each run takes as long as it
 /// may.
 pub fn needed_allocation(plan: &Plan) -> Span {
-    let of_lane = |lane| longest_visit_of(plan, lane, |task| longest_unbuilt(plan, task));
-    (0..lanes(plan) as u32).map(of_lane).max().unwrap_or_default() + ALLOCATION_MARGIN
+    let visits =
+        (0..lanes(plan) as u32).map(|lane| longest_visit_of(plan, lane, |task| longest_unbuilt(plan, task)));
+    visits.max().unwrap_or_default() + ALLOCATION_MARGIN
 }
 
 fn longest_visit_of(plan: &Plan, lane: u32, longest: impl Fn(Task) -> Span) -> Span {
@@ -73,8 +74,10 @@ pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
 
 /// When a host has rested for an experiment that wants it to; builds go to any host.
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
-    let since = host.rests_since().filter(|_| !active.kept.plan.is_building());
-    since.and_then(|since| active.independence().rests_until(since))
+    if active.kept.plan.is_building() {
+        return None;
+    }
+    active.independence().rests_until(host.rests_since()?)
 }
 
 /// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.

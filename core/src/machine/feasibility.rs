@@ -315,7 +315,7 @@ fn assess_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> Po
     let fits = shortage.is_none();
     let usable = usable(plan, &class);
     let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };
-    let waves = fits.then(|| load.visits.div_ceil(working.max(1)));
+    let waves = fits.then_some(load.visits.div_ceil(working.max(1)));
     let building = building_time(plan, hosts, estimate);
     let wall_time_ns = waves.map(|waves| building + wall_time(plan, load, waves, working, estimate.boot));
     let everywhere = pool.of_one_experiment(Sameness::Unchecked).available;

@@ -113,7 +113,7 @@ impl Queue {
         self.heads.iter().filter(|(_, key)| lane_is_free(*key)).find_map(|(head, key)| {
             let lane = &self.lanes[*key as usize];
             let again = lane.again.iter().copied().find(|run| may_retry(*run));
-            let first = lane.first_time.last().copied().filter(|_| may_begin(*key));
+            let first = if may_begin(*key) { lane.first_time.last().copied() } else { None };
             match (first, again) {
                 (Some(first), Some(again)) => Some(first.min(again)),
                 (first, again) => first.or(again),

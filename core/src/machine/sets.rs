@@ -22,7 +22,10 @@ impl Active {
 
     /// Whether hosts, in ascending order, have served in the scope of a run together; nothing where the policy does not ask.
     pub(super) fn set_served(&self, run: RunIndex, hosts: &[HostNumber]) -> Option<bool> {
-        let key = use_of(&self.kept.plan, run).filter(|_| self.independence().policy.is_of_sets())?;
+        if !self.independence().policy.is_of_sets() {
+            return None;
+        }
+        let key = use_of(&self.kept.plan, run)?;
         Some(self.kept.sets.get(&key).is_some_and(|sets| sets.contains(hosts)))
     }
 
@@ -38,12 +41,16 @@ impl Active {
         }
         let in_one_job = is_in_one_job(&self.kept.plan, lane);
         let mut alike = BTreeMap::<(ClassId, Option<&str>), Vec<HostNumber>>::new();
-        for (number, host) in hosts.filter(|(_, host)| !in_one_job || host.job().is_some()) {
-            alike.entry((host.class, host.job().filter(|_| in_one_job))).or_default().push(number);
+        for (number, host) in hosts {
+            if !in_one_job {
+                alike.entry((host.class, None)).or_default().push(number);
+            } else if let Some(job) = host.job() {
+                alike.entry((host.class, Some(job))).or_default().push(number);
+            }
         }
-        let is_new =
-            |hosts: &Vec<HostNumber>, at: usize| self.new_set(lane, hosts[at], &hosts[at + 1..]).is_some();
-        !alike.values().any(|hosts| (0..hosts.len()).any(|at| is_new(hosts, at)))
+        // Sets without the first host are the sets of the rest.
+        let mut rests = alike.values().flat_map(|hosts| (0..hosts.len()).map(|at| &hosts[at..]));
+        rests.all(|rest| self.new_set(lane, rest[0], &rest[1..]).is_none())
     }
 
     /// A set of a host and of others that has not served in a lane, ascending. Others that are given first are preferred. Looks at

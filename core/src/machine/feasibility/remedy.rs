@@ -81,7 +81,9 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
         remedies.extend(fits(&other, pool).then_some(remedy));
     }
     let class = pool.of_one_experiment(independence.hosts);
-    if let Some(policy) = independence.policy.with_reboots().filter(|_| class.can_reboot > 0) {
+    if class.can_reboot > 0
+        && let Some(policy) = independence.policy.with_reboots()
+    {
         let other = redrawn(plan, |experiment| experiment.independence.policy = policy);
         remedies.extend(fits(&other, pool).then_some(Remedy::Rebooted { hosts: class.can_reboot }));
     }
@@ -127,21 +129,24 @@ fn fewer(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Option<Reme
     if plan.experiment.rule != Rule::Fixed || fullest_lane == 0 {
         return None;
     }
-    let of = |visits| redrawn(plan, |experiment| experiment.set_visits(visits));
     let most = if plan.experiment.independence.policy.is_of_sets() {
-        most_of_sets(now, |visits| fits(&of(visits), pool))
+        most_of_sets(now, |visits| fits(&with_visits(plan, visits), pool))
     } else {
         u32::try_from(u64::from(now) * u64::from(hosts) / u64::from(fullest_lane)).unwrap_or(now)
     };
     if most == 0 || most >= now {
         return None;
     }
-    let other = of(most);
+    let other = with_visits(plan, most);
     let remedy = match repetition {
         Repetition::Runs(_) => Remedy::FewerRuns { runs: most },
         Repetition::Nested { .. } => Remedy::FewerVisits { hosts: most },
     };
     fits(&other, pool).then_some(remedy)
+}
+
+fn with_visits(plan: &Plan, visits: u32) -> Plan {
+    redrawn(plan, |experiment| experiment.set_visits(visits))
 }
 
 /// The most visits that fit, of fewer than `now`: hosts have more sets than there are hosts, so they are found by halving.

@@ -121,7 +121,9 @@ impl BatchSystem {
         for word in &self.submit.command {
             match word.as_str() {
                 "{options}" => {
-                    words.extend(self.submit.trial.iter().flatten().filter(|_| job.is_trial).cloned());
+                    if job.is_trial {
+                        words.extend(self.submit.trial.iter().flatten().cloned());
+                    }
                     words.extend(job.options.iter().cloned());
                 }
                 "{exclude}" => words.extend(self.exclude_words(job.exclude)),
@@ -219,10 +221,10 @@ impl BatchSystem {
     }
 
     fn exclude_words(&self, nodes: &Nodes) -> Vec<String> {
-        let Some(Exclude { words, separator, .. }) = self.exclude.as_ref().filter(|_| !nodes.is_empty())
-        else {
+        let Some(Exclude { words, separator, .. }) = &self.exclude else { return Vec::new() };
+        if nodes.is_empty() {
             return Vec::new();
-        };
+        }
         let nodes = joined(nodes, separator);
         words.iter().map(|word| filled(word, &[("nodes", nodes.as_str())])).collect()
     }
@@ -233,8 +235,7 @@ impl BatchSystem {
         let known = self.list.states.iter().find(|(state, _)| state.is_match(&words));
         // A state that is not known is taken for one about to end: its job is left alone, and nothing is expected of it.
         let state = known.map_or(JobState::Ending, |(_, state)| *state);
-        let node: Option<NodeName> = group(found, "node").parse().ok();
-        let node = node.filter(|_| state != JobState::Queued);
+        let node = if state == JobState::Queued { None } else { group(found, "node").parse().ok() };
         let id = group(found, "id");
         let id = self.job_id(id).ok_or_else(|| id.to_owned())?;
         Ok(Job { id, state, words, node, started: None, ends: None })

@@ -467,7 +467,9 @@ impl Ledger {
         let is_new = !note.joined;
         (note.joined, note.unreached) = (true, None);
         note.has_served |= host.has_served || host.is_busy;
-        note.given_back = note.given_back.filter(|_| host.engaged == Engaged::GivenBack);
+        if host.engaged != Engaged::GivenBack {
+            note.given_back = None;
+        }
         note.idle_since = match note.idle_since {
             _ if host.is_busy || host.worth == Worth::Now => None,
             Some(since) => Some(since),

@@ -1,7 +1,7 @@
 //! What the event log says of an engine: what people asked of it, and what became of its jobs; and of hosts that are reached by ssh.
 
-use super::{Job, JobEnd, JobState, Ledger};
-use crate::value::id::HostId;
+use super::{Job, JobEnd, JobState, Ledger, Note};
+use crate::value::id::{HostId, JobId};
 
 /// Most characters of a note: a line of a table.
 const MAX_CHARACTERS: usize = 1_000;
@@ -59,31 +59,44 @@ impl EngineNote {
 
 /// What is new of the jobs since a ledger was as it was `before`.
 pub fn news(before: &Ledger, jobs: &[Job], after: &Ledger) -> Vec<EngineNote> {
-    let job = |id: &_| jobs.iter().find(|job| job.id == *id);
-    let began = after.jobs.iter().filter(|(id, note)| {
-        let known = before.jobs.get(*id).and_then(|note| note.started);
-        note.started.is_some() && known != note.started
-    });
-    let began = began.map(|(id, _)| {
-        let node = job(id).and_then(|job| job.node.as_ref()).map(|node| format!(" on {node}"));
-        EngineNote::own(EngineNoteKind::JobBegan, &format!("job {id}{}", node.unwrap_or_default()))
-    });
-    let ended = before.jobs.iter().filter(|(id, _)| !after.jobs.contains_key(*id)).map(|(id, note)| {
-        let Some(job) = job(id) else {
-            let words = format!("job {id}: the engine no longer knows it");
-            return EngineNote::own(EngineNoteKind::JobEnded, &words);
-        };
-        let is_well = match job.state {
-            JobState::Ended(JobEnd::Completed) => note.joined || note.cancelled.is_some(),
-            JobState::Ended(JobEnd::Cancelled) => note.cancelled.is_some(),
-            JobState::Ended(JobEnd::Failed | JobEnd::TimedOut | JobEnd::Preempted) => false,
-            JobState::Queued | JobState::Running | JobState::Ending => true,
-        };
-        let kind = if is_well { EngineNoteKind::JobEnded } else { EngineNoteKind::JobFailed };
-        let node = job.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
-        EngineNote::own(kind, &format!("job {id}{node}: {}", job.words))
-    });
-    let stopped = after.stopped.as_ref().filter(|_| before.stopped.is_none());
-    let stopped = stopped.map(|why| EngineNote::own(EngineNoteKind::Stopped, why));
-    began.chain(ended).chain(stopped).collect()
+    let mut notes = Vec::new();
+    for (id, note) in &after.jobs {
+        let known = before.jobs.get(id).and_then(|note| note.started);
+        if note.started.is_some() && known != note.started {
+            let job = jobs.iter().find(|job| job.id == *id);
+            let words = format!("job {id}{}", job.map(on_node).unwrap_or_default());
+            notes.push(EngineNote::own(EngineNoteKind::JobBegan, &words));
+        }
+    }
+    for (id, note) in &before.jobs {
+        if !after.jobs.contains_key(id) {
+            notes.push(end_of(id, note, jobs));
+        }
+    }
+    if before.stopped.is_none()
+        && let Some(why) = &after.stopped
+    {
+        notes.push(EngineNote::own(EngineNoteKind::Stopped, why));
+    }
+    notes
+}
+
+/// The note on a job that is over.
+fn end_of(id: &JobId, note: &Note, jobs: &[Job]) -> EngineNote {
+    let Some(job) = jobs.iter().find(|job| job.id == *id) else {
+        let words = format!("job {id}: the engine no longer knows it");
+        return EngineNote::own(EngineNoteKind::JobEnded, &words);
+    };
+    let is_well = match job.state {
+        JobState::Ended(JobEnd::Completed) => note.joined || note.cancelled.is_some(),
+        JobState::Ended(JobEnd::Cancelled) => note.cancelled.is_some(),
+        JobState::Ended(JobEnd::Failed | JobEnd::TimedOut | JobEnd::Preempted) => false,
+        JobState::Queued | JobState::Running | JobState::Ending => true,
+    };
+    let kind = if is_well { EngineNoteKind::JobEnded } else { EngineNoteKind::JobFailed };
+    EngineNote::own(kind, &format!("job {id}{}: {}", on_node(job), job.words))
+}
+
+fn on_node(job: &Job) -> String {
+    job.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default()
 }

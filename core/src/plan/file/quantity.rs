@@ -42,7 +42,7 @@ pub(super) const PERCENT_HINT: &str = "write a percentage: \"1%\" or \"0.5%\"";
 pub(super) fn percent(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix('%')?.trim_end();
     let is_plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
-    is_plain.then(|| number.parse::<f64>().ok()).flatten().map(|percent| percent / 100.0)
+    if is_plain { number.parse().ok().map(|percent: f64| percent / 100.0) } else { None }
 }
 
 #[cfg(test)]

@@ -154,8 +154,10 @@ fn table_of(root: &Value, key: &str) -> Option<String> {
         let named = &schema["additionalProperties"];
         if properties(schema).any(|known| known == key) {
             Some(section.clone())
+        } else if properties(named).any(|known| known == key) {
+            Some(format!("{section}.NAME"))
         } else {
-            properties(named).any(|known| known == key).then(|| format!("{section}.NAME"))
+            None
         }
     })
 }

@@ -116,7 +116,7 @@ impl Lowering<'_> {
             spack: form.spack.unwrap_or_else(|| common.spack.clone()),
             container: container.or_else(|| common.container.clone()),
             timeout: timeout.unwrap_or(common.timeout),
-            blake3: blake3.or(common.blake3.filter(|_| !makes)),
+            blake3: if makes { blake3 } else { blake3.or(common.blake3) },
         }
     }
 
