@@ -160,6 +160,7 @@ impl Agent {
             Input::Quiet => match self.link {
                 Link::Down => Vec::new(),
                 Link::Joining => vec![self.join()],
+                // What was said may have been lost with the connection, so it is said again.
                 Link::Joined if self.executing.is_some() => self.ready().into_iter().collect(),
                 Link::Joined => self.say_again(),
             },

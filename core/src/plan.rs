@@ -178,6 +178,7 @@ impl Plan {
             return Err(PlanError::UnknownBenchmark(unknown.0));
         }
         let mut plan = Self::empty(experiment, benchmarks);
+        // Without recorded stages every run is a group of its own.
         let whole = [Stage { from: 0, shape: Shape::SINGLE }];
         let stages = if stages.is_empty() { &whole } else { stages };
         let mut rest = order.split_off(0);

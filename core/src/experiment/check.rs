@@ -57,6 +57,7 @@ impl Experiment {
         self.check_gangs(&mut problems);
         let names = Names::for_versions(&self.versions, &self.files);
         let of_command = self.names_of_commands();
+        // Commands of runs on several hosts know more placeholders.
         let of_gangs = [of_command.clone().for_gang(), names.clone().for_gang()];
         for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
             let [of_command, names] = match benchmark.gang {
@@ -84,6 +85,7 @@ impl Experiment {
             if bytes > MAX_DESCRIPTION_BYTES {
                 problems.refuse(place, Fault::TooLong { what, bytes, most: MAX_DESCRIPTION_BYTES });
             }
+            // These texts are shown by themselves, where lines and tabs do no harm.
             if let Some(control) = text.chars().find(|c| c.is_control() && !"\n\t".contains(*c)) {
                 problems.refuse(place, Fault::ControlCharacter(control));
             }
@@ -138,6 +140,7 @@ impl Experiment {
             [("confidence", Some(confidence)), ("precision", Some(precision)), ("margin", margin)]
         {
             if let Some(value) = value
+                // Also refuses what is no number.
                 && !(value > 0.0 && value < 1.0)
             {
                 problems.refuse(["analysis", key], Fault::outside_unit(value));

@@ -90,6 +90,7 @@ impl Experiment {
             problems.refuse(place, Fault::TooMany { what: "quantiles", count, most: MAX_QUANTILES });
         }
         let mut seen = BTreeSet::new();
+        // Beyond the limit one refusal says enough.
         for quantile in quantiles.iter().take(MAX_QUANTILES) {
             if !(*quantile > 0.0 && *quantile < 1.0) {
                 problems.refuse(place, Fault::outside_unit(*quantile));

@@ -268,6 +268,7 @@ impl Fault {
         let fixed = match self {
             Self::Name(_) => return format!("a name has 1 to {MAX_NAME_BYTES} bytes: letters, digits and . _ + -, and begins with a letter, a digit or _"),
             Self::Tag(_) => return format!("a tag is a word or KEY=VALUE of at most {MAX_TAG_BYTES} bytes: letters, digits and . _ + - / : @ #"),
+            // Texts with values return; all others are fixed.
             Self::SameName(_) => "give each version and each benchmark its own name",
             Self::OutOfRange { allowed, .. } => return format!("possible is {allowed}"),
             Self::TooFewVersions(_) => "name at least two: [versions.before] with baseline = true, and [versions.after]",

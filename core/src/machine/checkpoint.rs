@@ -205,6 +205,7 @@ impl Machine {
             }
             PieceContent::Experiment(piece) => {
                 let experiment = piece.experiment;
+                // Hosts come before experiments, so that every number is known here.
                 let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
                 let Kept { tried, troubles, visitors, sets, .. } = &piece.kept;
                 let visitors = visitors.values().flat_map(BTreeMap::keys);
@@ -234,6 +235,7 @@ impl Machine {
             let epoch = lease.epoch;
             self.holders.insert(epoch, number);
             let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
+            // The run of a gang is held by its first host; the others are counted.
             if lease.is_of_member() {
                 active.members += 1;
                 continue;

@@ -284,6 +284,7 @@ impl Machine {
         } else {
             violation == Some(Violation::NotRebooted) || boots_in_visits(active)
         };
+        // What keeps the host from every run comes first, then what keeps it from this run; what passes by itself is last.
         if host.reboot.is_some() {
             Hindrance::Rebooting
         } else if !host.is_here() {

@@ -314,6 +314,7 @@ fn assess_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> Po
     let shortage = pool.shortage(plan);
     let fits = shortage.is_none();
     let usable = usable(plan, &class);
+    // With a host for each visit none comes again; else only those work that can.
     let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };
     let waves = fits.then_some(load.visits.div_ceil(working.max(1)));
     let building = building_time(plan, hosts, estimate);

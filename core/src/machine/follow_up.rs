@@ -30,6 +30,7 @@ impl Machine {
         let host = self.host_at(number);
         let id = host.facts.host.clone();
         Some(match self.match_for(now, number) {
+            // A class is pinned by an event of its own, before anything is granted on it.
             Match::Run(experiment, ..) | Match::Gang(experiment, ..) | Match::Reboot(experiment)
                 if self.pins(experiment, host.class) =>
             {
@@ -74,6 +75,7 @@ impl Machine {
         active: &Active,
         run: RunIndex,
     ) -> Lease {
+        // Only waiting runs are offered; the first attempt stands for what cannot happen.
         let attempt = match active.states[run.0 as usize] {
             RunState::Waiting { attempt } => attempt,
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => Attempt(1),

@@ -143,6 +143,7 @@ impl Machine {
                     Gathering::Complete(_) | Gathering::By(..) | Gathering::Lacking => {}
                 }
             }
+            // The next search leaves it out, so that the loop ends.
             passed.add(active, run);
         }
         None
@@ -214,6 +215,7 @@ impl Machine {
             NestedRetry::OnlyStarters(starters) => return starters.iter().all(|host| tried.contains(host)),
             NestedRetry::AnyHost => {}
         }
+        // A set that lost the run may differ in one host, so a host that tried it may be in the next.
         if active.wants_new_sets(RunIndex(run)) {
             return true;
         }

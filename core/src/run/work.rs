@@ -258,6 +258,7 @@ impl WorkOrder {
             command: build.command.clone(),
             env,
             vars,
+            // A build is no observation: nothing of the plan's environment or rest is asked of its host.
             expect: Expectation { exit: 0, accept: AcceptedExits::None, stdout_blake3: None },
             timeout: build.timeout,
             warmup: 0,

@@ -31,6 +31,7 @@ impl Experiment {
         let benchmarks = self.benchmarks.iter().take(MAX_BENCHMARKS);
         let mut sizes = BTreeMap::<&str, usize>::new();
         for (benchmark, gang) in benchmarks.filter_map(|one| Some((one, one.gang.as_ref()?))) {
+            // A point of a scaling series is refused under the name that the plan file has for all of them.
             let name = gang.series.as_ref().map_or(&benchmark.name, |series| &series.name);
             check_gang(gang, &KeyPath::from(["benchmarks", name]), problems);
             if !gang.times_ranks {

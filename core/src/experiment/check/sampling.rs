@@ -51,6 +51,7 @@ impl Experiment {
         let round = u64::from(block) * u64::from(blocks);
         check_range(u64::from(maximum), round.min(MAX_RUNS), MAX_RUNS, ["repetitions", "maximum"], problems);
         let place = ["repetitions"];
+        // The model of a bisection has one line of versions and independent blocks on one benchmark, and nothing else.
         if self.benchmarks.len() != 1 {
             problems.refuse(place, Fault::Bisection("it has not exactly one benchmark"));
         }

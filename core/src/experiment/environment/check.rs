@@ -47,6 +47,7 @@ impl Environment {
             refuse(key, size.to_string(), format!("0 to {MAX_ENV_SIZE}"));
         }
         let (key, length, allowed) = match self.directory_length {
+            // What the plan leaves to the host is within bounds.
             SizeChoice::AsIs => ("directory_bytes", 1, 1..=1),
             SizeChoice::Total(length) => ("directory_bytes", length, 1..=MAX_DIRECTORY_LENGTH),
             SizeChoice::Random(most) => ("directory_bytes_random", most, 0..=MAX_DIRECTORY_PADDING),

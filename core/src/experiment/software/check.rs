@@ -28,6 +28,7 @@ impl Software {
                 refuse(key, format!("{} names", names.len()), format!("at most {MAX_NAMES}"));
             }
         }
+        // One rule holds for all names: a shell or a launcher is given them as words.
         let names = self.modules.iter().map(|name| ("modules", name));
         let names = names.chain(self.spack.iter().map(|name| ("spack", name)));
         let names = names.chain(self.spack_environment.iter().map(|name| ("spack_environment", name)));

@@ -33,6 +33,7 @@ impl Machine {
             number
         };
         self.change(number, |host| {
+            // Any other boot ends the reboot that it was asked for.
             if host.facts.boot != facts.boot {
                 host.reboot = None;
             }

@@ -81,6 +81,7 @@ impl Machine {
         for (lane, (first, runs)) in lanes.into_iter().take(MAX_EXPLAINED) {
             let of = lane_in_words(&active.kept.plan, lane);
             let hosts = self.kept_hosts(experiment, active, first, &shared);
+            // Lanes from which the same hosts are kept are told together.
             match waits.iter_mut().find(|waits| waits.hosts == hosts) {
                 Some(waits) => {
                     waits.of.push(of);

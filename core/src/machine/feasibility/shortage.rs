@@ -50,6 +50,7 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     let least = hosts_needed(plan);
     let here = usable(plan, class);
     let reboots = needs_reboots(&plan.experiment);
+    // What no host can do by coming again is lacking whatever the policy.
     if here < least {
         let may_return = plan.experiment.independence.policy.reuses_hosts();
         let want = match reboots {

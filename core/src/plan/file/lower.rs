@@ -36,6 +36,7 @@ pub(super) fn lower(
 ) -> Experiment {
     let mut lowering = Lowering { fewest, document, flaws };
     let mut metrics = form.metrics.collect;
+    // Wall time is measured whether the plan names it or not.
     metrics.push(Metric::Wall);
     metrics.sort_unstable();
     metrics.dedup();

@@ -56,6 +56,7 @@ impl Walk<'_> {
         let schema = alternative(schema, value);
         let choices = choices(schema);
         match (value, schema["type"].as_str()) {
+            // A value that is no string falls through to the last arm, which names the type.
             (DeValue::String(word), _) if !choices.is_empty() => {
                 if !choices.contains(&word.as_ref()) {
                     self.flaws.note(at, || {

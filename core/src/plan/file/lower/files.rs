@@ -47,6 +47,7 @@ impl Lowering<'_> {
                 if executable {
                     self.stray(place, "executable", "path");
                 }
+                // Whoever gives the hash spares the look at a file that may not be here.
                 let Some(text) = blake3 else { return Ok(WantedAt::Shared { path }) };
                 let hint = "write the 64 hexadecimal digits that b3sum prints for the file";
                 let hash = ContentHash::from_hex(&text);

@@ -34,6 +34,7 @@ impl Lowering<'_> {
                 }
                 (vec![hosts], None)
             }
+            // A list is a scaling series, also with a single number.
             HostsForm::Several(sizes) => {
                 if sizes.is_empty() {
                     self.note(&place.at("hosts"), || {

@@ -29,6 +29,7 @@ impl Lowering<'_> {
                 (cause, "keep one of them: they are different rules".to_owned())
             });
         }
+        // With several rules the first one counts from here on: the plan is refused anyway.
         let maximum = self.maximum(form, rule);
         if rule == "looks" {
             return self.sequential(form, maximum);
