@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::host::HostFacts;
-use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
+use speedup_core::machine::{Command, Effect, HandleOutcome, Machine, Notice, Refusal, Speaker};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use speedup_journal::WriteError;
@@ -238,7 +238,7 @@ impl Owner {
         self.put(handled, group);
     }
 
-    fn put(&mut self, handled: Handled, group: &mut Group) {
+    fn put(&mut self, handled: HandleOutcome, group: &mut Group) {
         if handled.events.iter().any(|event| event.change.moves_demand()) {
             self.demand.send_replace(());
         }

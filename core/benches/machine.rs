@@ -136,7 +136,7 @@ impl Bench {
         decisions as f64 / begin.elapsed().as_secs_f64()
     }
 
-    fn handle(&mut self, command: Command) -> speedup_core::machine::Handled {
+    fn handle(&mut self, command: Command) -> speedup_core::machine::HandleOutcome {
         let now = self.now();
         self.machine.handle(now, command).expect("an agent that obeys")
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     agent::message::AttemptReport, fingerprint::Fact, fingerprint::Fingerprint, host::HostFacts,
-    machine::Command, machine::Effect, machine::Handled, machine::Speaker, plan, plan::Plan,
+    machine::Command, machine::Effect, machine::HandleOutcome, machine::Speaker, plan, plan::Plan,
     run::lease::Lease, run::record::Record, value::id::AgentEpoch, value::id::AgentId,
     value::id::ExperimentId, value::id::HostId, value::seed::Seed,
 };
@@ -45,7 +45,7 @@ pub(crate) fn report(lease: &Lease, record: Record) -> Command {
     Command::Report { speaker, report: Box::new(report) }
 }
 
-pub(crate) fn granted(handled: Handled) -> Vec<Lease> {
+pub(crate) fn granted(handled: HandleOutcome) -> Vec<Lease> {
     let lease = |effect| if let Effect::Grant { lease, .. } = effect { Some(*lease) } else { None };
     handled.effects.into_iter().filter_map(lease).collect()
 }

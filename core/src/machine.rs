@@ -41,7 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use active::{Active, Built, HostLosses, Phase, StatusPhase};
+pub use active::{Active, BuildResult, HostLosses, Phase, StatusPhase};
 pub use checkpoint::{Misfit, Piece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use eligibility::needed_allocation;
@@ -108,7 +108,7 @@ impl Default for Settings {
 
 /// What came of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Handled {
+pub struct HandleOutcome {
     /// What changed; the machine has evolved already.
     pub events: Vec<Event>,
     /// What to do once the kept events are durable.
@@ -211,22 +211,22 @@ impl Machine {
     }
 
     /// Decides a command, evolves, and follows up. A refusal changes nothing.
-    pub fn handle(&mut self, now: Timestamp, command: Command) -> Result<Handled, Refusal> {
+    pub fn handle(&mut self, now: Timestamp, command: Command) -> Result<HandleOutcome, Refusal> {
         let now = now.max(self.latest);
         let (events, effects) = self.decide(now, command)?;
         Ok(self.carry_out(now, events, effects))
     }
 
     /// Evolves by what happened, and follows up.
-    pub fn notice(&mut self, now: Timestamp, notice: Notice) -> Handled {
+    pub fn notice(&mut self, now: Timestamp, notice: Notice) -> HandleOutcome {
         let now = now.max(self.latest);
         let events = self.consequences(now, notice);
         self.carry_out(now, events, Vec::new())
     }
 
-    fn carry_out(&mut self, now: Timestamp, events: Vec<Event>, effects: Vec<Effect>) -> Handled {
+    fn carry_out(&mut self, now: Timestamp, events: Vec<Event>, effects: Vec<Effect>) -> HandleOutcome {
         let mut outcome =
-            Handled { events: Vec::with_capacity(events.len() + 2), effects, ended: Vec::new() };
+            HandleOutcome { events: Vec::with_capacity(events.len() + 2), effects, ended: Vec::new() };
         for event in events {
             self.take(event, &mut outcome);
         }
@@ -245,7 +245,7 @@ impl Machine {
         self.touched.clear();
     }
 
-    fn take(&mut self, event: Event, outcome: &mut Handled) {
+    fn take(&mut self, event: Event, outcome: &mut HandleOutcome) {
         outcome.ended.extend(self.ended_by(&event));
         outcome.effects.extend(self.ends_by(&event));
         self.evolve(&event);

@@ -14,7 +14,7 @@ use crate::{fingerprint::ClassId, independence::Independence, plan::Plan};
 /// An experiment that is not finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Active {
-    pub(super) kept: Kept,
+    pub(super) kept: ActiveRecord,
     /// State of each run. A checkpoint has them run-length encoded.
     pub(super) states: Vec<RunState>,
     pub(super) queue: Queue,
@@ -28,7 +28,7 @@ pub struct Active {
 
 /// State of an active experiment that cannot be derived from its plan and the states of its runs; a checkpoint has it as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct ActiveRecord {
     #[serde(serialize_with = "Plan::serialize", deserialize_with = "shared_plan")]
     pub(super) plan: Arc<Plan>,
     pub(super) submitted: Timestamp,
@@ -45,7 +45,7 @@ pub(super) struct Kept {
     /// Sets of hosts, each ascending, that served together under each key of the scope, if the policy is of sets.
     pub(super) sets: BTreeMap<u32, BTreeSet<Vec<HostNumber>>>,
     /// Result of each settled build.
-    pub(super) built: BTreeMap<RunIndex, Built>,
+    pub(super) built: BTreeMap<RunIndex, BuildResult>,
     /// Number of runs abandoned since one was executed; [`ABANDONED_IN_A_ROW`] pause the experiment.
     pub(super) abandoned_in_a_row: u32,
     /// Number of attempts, since one was executed, that the plan or an owner's limits prevented. A gang's attempt counts once.
@@ -137,7 +137,7 @@ impl StatusPhase {
 
 /// What became of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Built {
+pub enum BuildResult {
     /// It made this, ascending by name.
     Made(Vec<Product>),
     /// It made nothing that can be used, because of this.
@@ -155,7 +155,7 @@ impl Active {
             tally: Tally { waiting: plan.runs(), ..Tally::default() },
             reserved: 0,
             members: 0,
-            kept: Kept {
+            kept: ActiveRecord {
                 plan,
                 submitted,
                 by,
@@ -241,7 +241,7 @@ impl Active {
     }
 
     /// What became of its settled builds.
-    pub fn built(&self) -> &BTreeMap<RunIndex, Built> {
+    pub fn built(&self) -> &BTreeMap<RunIndex, BuildResult> {
         &self.kept.built
     }
 
@@ -286,7 +286,7 @@ impl Active {
         // Without a failed build there is none to look for, and the builds may be many.
         if self.tally.failed + self.tally.abandoned > 0 {
             for (run, built) in &self.kept.built {
-                if let Built::Not(reason) = built
+                if let BuildResult::Not(reason) = built
                     && !plan.experiment.can_do_without(plan.task(*run).version())
                 {
                     let reason = format!("{}: {reason}", plan.build_in_words(*run));

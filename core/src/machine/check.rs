@@ -9,7 +9,7 @@ use super::eligibility::{boots_before, boots_in_visits};
 use super::lane::{lane_of, nested_lane, use_of};
 use super::matching::Match;
 use super::time_limit::longest_run;
-use super::{Active, Built, Machine};
+use super::{Active, BuildResult, Machine};
 use crate::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};
 use crate::independence::{Readings, Since, Traces};
@@ -299,12 +299,14 @@ fn check_builds(active: &Active) {
     for run in plan.build_runs() {
         let state = active.states[run.0 as usize];
         let is_as_settled = match (state, active.kept.built.get(&run)) {
-            (RunState::Settled(Settlement::Measured), Some(Built::Made(products))) => {
+            (RunState::Settled(Settlement::Measured), Some(BuildResult::Made(products))) => {
                 let version = &plan.experiment.versions[plan.task(run).version().0 as usize];
                 let made: Vec<&String> = products.iter().map(|product| &product.name).collect();
                 made == version.build.iter().flat_map(|build| build.products.keys()).collect::<Vec<_>>()
             }
-            (RunState::Settled(Settlement::Failed | Settlement::Abandoned), Some(Built::Not(_))) => true,
+            (RunState::Settled(Settlement::Failed | Settlement::Abandoned), Some(BuildResult::Not(_))) => {
+                true
+            }
             (RunState::Settled(Settlement::Cancelled), built) => built.is_none(),
             (RunState::Waiting { .. } | RunState::Leased { .. } | RunState::Running { .. }, built) => {
                 built.is_none()
@@ -313,7 +315,7 @@ fn check_builds(active: &Active) {
         };
         assert!(is_as_settled, "a settled build is kept with what it made: {run}");
     }
-    let is_made = |run: &RunIndex| matches!(active.kept.built.get(run), Some(Built::Made(_)));
+    let is_made = |run: &RunIndex| matches!(active.kept.built.get(run), Some(BuildResult::Made(_)));
     if plan.experiment.bisection().is_some() {
         let mut used = (0..plan.runs()).filter_map(|run| plan.build_of(RunIndex(run)));
         assert!(used.all(|build| is_made(&build)), "no run is planned before its build is there");
@@ -346,7 +348,7 @@ fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
     if let Some(build) = &evidence.build {
         assert_eq!(
             active.kept.built.get(&build.run),
-            Some(&Built::Made(build.products.clone())),
+            Some(&BuildResult::Made(build.products.clone())),
             "and what it made"
         );
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Active, Class, Machine, Settings, active::Kept, queue::Queue};
+use super::{Active, Class, Machine, Settings, active::ActiveRecord, queue::Queue};
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
 use crate::machine::event::{Superseded, Tally};
@@ -58,7 +58,7 @@ pub(super) enum PieceContent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ActivePiece {
     pub(super) experiment: ExperimentId,
-    pub(super) kept: Kept,
+    pub(super) kept: ActiveRecord,
     /// The states of its runs, in their order: each with how many runs in a row have it.
     pub(super) runs: Vec<(RunPiece, u32)>,
     /// Attempts lost, of whatever run.
@@ -207,7 +207,7 @@ impl Machine {
                 let experiment = piece.experiment;
                 // Hosts come before experiments, so that every number is known here.
                 let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
-                let Kept { tried, troubles, visitors, sets, .. } = &piece.kept;
+                let ActiveRecord { tried, troubles, visitors, sets, .. } = &piece.kept;
                 let visitors = visitors.values().flat_map(BTreeMap::keys);
                 let of_sets = sets.values().flatten().flatten();
                 let mut named =

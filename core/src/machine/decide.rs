@@ -3,7 +3,9 @@
 mod attempt;
 mod pool;
 
-use super::{Active, Built, Command, Decision, Effect, MAX_ACTIVE, Machine, Notice, Phase, Refusal, Request};
+use super::{
+    Active, BuildResult, Command, Decision, Effect, MAX_ACTIVE, Machine, Notice, Phase, Refusal, Request,
+};
 use crate::experiment::{Bisection, MAX_RUNS, Rule};
 use crate::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
@@ -221,7 +223,7 @@ fn check_blocks(
     }
     let appended = (active.kept.plan.runs()..extended.runs()).map(RunIndex);
     let mut used = appended.filter_map(|run| Some((run, extended.build_of(run)?)));
-    let is_made = |build: &RunIndex| matches!(active.kept.built.get(build), Some(Built::Made(_)));
+    let is_made = |build: &RunIndex| matches!(active.kept.built.get(build), Some(BuildResult::Made(_)));
     match used.find(|(_, build)| !is_made(build)) {
         Some((run, build)) => Err(Refusal::NotBuilt { run, build: extended.build_in_words(build) }),
         None => Ok(()),

@@ -8,7 +8,7 @@ use super::lane::{hosts_of_lane, is_in_one_job};
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
 use crate::independence::{Renewal, Reuse};
-use crate::machine::provision::{Demand, Engaged, Provided, Worth, is_given_back};
+use crate::machine::provision::{Demand, Provided, ServiceState, Worth, is_given_back};
 use crate::run::HostNumber;
 use crate::value::id::ExperimentId;
 use crate::value::time::{Span, Timestamp};
@@ -104,11 +104,11 @@ fn longest_waiting(active: &Active) -> Span {
     lanes.map(|(lane, _)| longest_visit(active, lane)).max().unwrap_or_default()
 }
 
-fn engaged(standing: &Standing) -> Engaged {
+fn engaged(standing: &Standing) -> ServiceState {
     match standing {
-        Standing::Serving => Engaged::Serving,
-        standing if is_given_back(standing) => Engaged::GivenBack,
-        Standing::Draining { .. } | Standing::Quarantined { .. } => Engaged::OutOfService,
+        Standing::Serving => ServiceState::Serving,
+        standing if is_given_back(standing) => ServiceState::GivenBack,
+        Standing::Draining { .. } | Standing::Quarantined { .. } => ServiceState::OutOfService,
     }
 }
 

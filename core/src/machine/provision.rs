@@ -192,7 +192,7 @@ pub struct Provided {
     /// Whether it was given an attempt since its agent joined.
     pub has_served: bool,
     /// Whether it is given runs.
-    pub engaged: Engaged,
+    pub engaged: ServiceState,
     /// What it is worth to what waits.
     pub worth: Worth,
     /// Until when a plan has given it up, where one has.
@@ -201,7 +201,7 @@ pub struct Provided {
 
 /// Whether a host is given runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engaged {
+pub enum ServiceState {
     Serving,
     /// No more, because it is given back.
     GivenBack,
@@ -245,7 +245,7 @@ impl Demand {
 
     /// The hosts that are given back, but for those of other queues.
     pub fn given_back(&self, others: &BTreeSet<JobId>) -> impl Iterator<Item = &Provided> {
-        let given_back = self.hosts.iter().filter(|host| host.engaged == Engaged::GivenBack);
+        let given_back = self.hosts.iter().filter(|host| host.engaged == ServiceState::GivenBack);
         given_back.filter(|host| host.job.as_ref().is_none_or(|job| !others.contains(job)))
     }
 }

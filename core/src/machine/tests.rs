@@ -72,13 +72,13 @@ impl Scene {
         (scene, lease)
     }
 
-    fn handle(&mut self, command: Command) -> Handled {
+    fn handle(&mut self, command: Command) -> HandleOutcome {
         let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
         self.machine.check();
         outcome
     }
 
-    fn notice(&mut self, notice: Notice) -> Handled {
+    fn notice(&mut self, notice: Notice) -> HandleOutcome {
         let handled = self.machine.notice(self.now, notice);
         self.machine.check();
         handled
@@ -135,7 +135,7 @@ impl Scene {
         lease
     }
 
-    fn report(&mut self, lease: &Lease, outcome: RunOutcome) -> Handled {
+    fn report(&mut self, lease: &Lease, outcome: RunOutcome) -> HandleOutcome {
         self.handle(fixture::report(lease, Record::bare(outcome)))
     }
 

@@ -1,6 +1,6 @@
 //! The longest an agent may rightly take: for a run, for a build, with the time to fetch what the run uses.
 
-use super::{Active, Built};
+use super::{Active, BuildResult};
 use crate::experiment::build::{Product, UsedBuild};
 use crate::experiment::files::{staging_time, time_for};
 use crate::experiment::{Experiment, Setup};
@@ -12,8 +12,8 @@ use crate::value::time::Span;
 pub(super) fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
     let built_by = active.kept.plan.build_of(run)?;
     let products = match active.kept.built.get(&built_by) {
-        Some(Built::Made(products)) => products.clone(),
-        Some(Built::Not(_)) | None => Vec::new(),
+        Some(BuildResult::Made(products)) => products.clone(),
+        Some(BuildResult::Not(_)) | None => Vec::new(),
     };
     Some(UsedBuild { run: built_by, products })
 }
@@ -28,8 +28,8 @@ pub(super) fn longest_run(active: &Active, run: RunIndex) -> Span {
 /// The longest an agent may rightly take for what a lane has waiting, whatever build it uses.
 pub(super) fn longest_of_any_build(active: &Active, task: Task) -> Span {
     let made = active.kept.built.values().filter_map(|built| match built {
-        Built::Made(products) => Some(staged(products)),
-        Built::Not(_) => None,
+        BuildResult::Made(products) => Some(staged(products)),
+        BuildResult::Not(_) => None,
     });
     longest(&active.kept.plan.experiment, task, made.max().unwrap_or_default())
 }

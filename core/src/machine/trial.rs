@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
 use super::{
-    Active, Command, Effect, Handled, HostRequest, Machine, Notice, Phase, Request, Settings, Speaker,
+    Active, Command, Effect, HandleOutcome, HostRequest, Machine, Notice, Phase, Request, Settings, Speaker,
 };
 use crate::{
     experiment::MAX_RUNS, fixture, host::HostFacts, host::Standing, machine::event::Change, plan, plan::Plan,
@@ -80,7 +80,7 @@ impl Trial {
     }
 
     /// Lets a command happen, and all that hosts do at once: they boot anew when they are told to.
-    pub(super) fn handle(&mut self, command: Command) -> Handled {
+    pub(super) fn handle(&mut self, command: Command) -> HandleOutcome {
         self.now = self.now + Span::from_millis(1);
         let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
         self.machine.check();
@@ -111,7 +111,7 @@ impl Trial {
             End::Measured => Ended::Measured,
             End::Not(obstacle) => Ended::NotExecuted { reason: "words".to_owned(), obstacle },
         };
-        let Handled { events: changes, effects, .. } =
+        let HandleOutcome { events: changes, effects, .. } =
             self.handle(fixture::report(&lease, Record::bare(outcome)));
         self.handle(Command::Ask(self.speaker(host)));
         // The others of a gang whose attempt is lost.
@@ -157,7 +157,7 @@ impl Trial {
         self.handle(Command::Resume(Request { experiment, by: "ada".to_owned() }));
     }
 
-    pub(super) fn resume_host(&mut self, host: usize) -> Handled {
+    pub(super) fn resume_host(&mut self, host: usize) -> HandleOutcome {
         self.handle(Command::ResumeHost(HostRequest { host: id(host), by: "admin".to_owned() }))
     }
 

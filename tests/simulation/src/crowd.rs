@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 use rand_chacha::ChaCha8Rng;
 use speedup_core::agent::message::AttemptReport;
 use speedup_core::machine::event::{Change, Event};
-use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Settings};
+use speedup_core::machine::{Command, Effect, HandleOutcome, Machine, Notice, Settings};
 use speedup_core::plan::Plan;
 use speedup_core::run::record::{Outcome, Record};
 use speedup_core::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
@@ -220,8 +220,8 @@ impl Crowd {
         self.take(handled);
     }
 
-    fn take(&mut self, handled: Handled) {
-        let Handled { events, effects, ended: _ } = handled;
+    fn take(&mut self, handled: HandleOutcome) {
+        let HandleOutcome { events, effects, ended: _ } = handled;
         let granted: BTreeSet<LeaseEpoch> = effects.iter().filter_map(granted_by).collect();
         for Event { at, change } in &events {
             assert!(

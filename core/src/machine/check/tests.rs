@@ -254,7 +254,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let mut machine = asking(facts(0), fixture::plan(text));
     let building = machine.clone();
     wrong(&building, "a build that is not over", |m| {
-        active(m).kept.built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
+        active(m).kept.built.insert(RunIndex(0), BuildResult::Not("it failed".to_owned()));
     });
     let held = machine.hosts[0].lease.clone().expect("the build");
     let content = Content { blake3: ContentHash([1; 32]), bytes: 1, executable: true };
@@ -265,13 +265,13 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     assert_eq!(active(&mut done.clone()).kept.plan.runs(), 5, "the runs are planned");
     wrong(&done, "no build", |m| active(m).kept.built.clear());
     wrong(&done, "nothing made", |m| {
-        active(m).kept.built.insert(RunIndex(0), Built::Made(Vec::new()));
+        active(m).kept.built.insert(RunIndex(0), BuildResult::Made(Vec::new()));
     });
     wrong(&done, "a build that failed", |m| {
-        active(m).kept.built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
+        active(m).kept.built.insert(RunIndex(0), BuildResult::Not("it failed".to_owned()));
     });
     wrong(&done, "a run that is built", |m| {
-        active(m).kept.built.insert(RunIndex(1), Built::Made(Vec::new()));
+        active(m).kept.built.insert(RunIndex(1), BuildResult::Made(Vec::new()));
     });
     let mut cancelled = done.clone();
     let by = "user".to_owned();

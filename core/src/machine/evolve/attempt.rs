@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::host::{Asking, Host, Presence, Use, Visit};
-use crate::machine::{Active, Built, MAX_EXCUSED, Machine, event::Superseded, lane::lane_of, lane::use_of};
+use crate::machine::{
+    Active, BuildResult, MAX_EXCUSED, Machine, event::Superseded, lane::lane_of, lane::use_of,
+};
 use crate::run::{
     AfterLoss, HostNumber, LossReason, RunState, Settlement, lease::Lease, record::Outcome, record::Record,
 };
@@ -100,8 +102,8 @@ impl Machine {
             active.kept.excused.remove(&lease.run.0);
             active.set(lease.run, RunState::Settled(settlement));
             active.is_built(lease.run, || match record.outcome.why_not() {
-                None => Built::Made(record.products.clone()),
-                Some(words) => Built::Not(words),
+                None => BuildResult::Made(record.products.clone()),
+                Some(words) => BuildResult::Not(words),
             });
             active.executed_on(number)
         });
@@ -167,7 +169,9 @@ impl Machine {
                     active.is_built(lease.run, || {
                         let attempts = lease.attempt;
                         let words = reason.words();
-                        Built::Not(format!("all its {attempts} attempts were lost, the last because {words}"))
+                        BuildResult::Not(format!(
+                            "all its {attempts} attempts were lost, the last because {words}"
+                        ))
                     });
                     (RunState::Settled(Settlement::Abandoned), rest.map(|visit| visit.next))
                 }
@@ -281,7 +285,7 @@ impl Active {
     }
 
     /// Notes what became of a run that is a build.
-    fn is_built(&mut self, run: RunIndex, built: impl FnOnce() -> Built) {
+    fn is_built(&mut self, run: RunIndex, built: impl FnOnce() -> BuildResult) {
         if self.kept.plan.cell(run).is_none() {
             self.kept.built.insert(run, built());
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobEnd, JobState, KEEP, LEAVE_PATIENCE, Ledger,
-    Nodes, Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth, divide::alive, divide::has_node,
+    Demand, EXCLUSIONS_AT_ONCE, JOIN_PATIENCE, Job, JobEnd, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
+    Note, Provided, ProvisionLimits, REACH_PATIENCE, ServiceState, Worth, divide::alive, divide::has_node,
     ledger::Cancelled,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
@@ -81,7 +81,7 @@ pub fn give_back_spent(
         if let Some(job) = &host.job
             && let Some(note) = ledger.jobs.get(job)
             && note.cancelled.is_none()
-            && host.engaged == Engaged::Serving
+            && host.engaged == ServiceState::Serving
             && situation.is_spent(host)
         {
             situation.hand_back(job, note, host, &mut actions);
@@ -203,13 +203,13 @@ impl Situation<'_> {
             };
             let is_idle = note.idle_since.is_some_and(|since| self.now - since >= KEEP) || !self.goes_on;
             match host.engaged {
-                _ if host.is_busy || host.engaged != Engaged::OutOfService && self.is_needed(host) => {}
-                Engaged::Serving if is_idle || self.is_spent(host) => {
+                _ if host.is_busy || host.engaged != ServiceState::OutOfService && self.is_needed(host) => {}
+                ServiceState::Serving if is_idle || self.is_spent(host) => {
                     self.hand_back(&job.id, note, host, actions);
                 }
-                Engaged::Serving => {}
-                Engaged::GivenBack if note.given_back.is_some() && overdue.is_none() => {}
-                Engaged::GivenBack | Engaged::OutOfService => {
+                ServiceState::Serving => {}
+                ServiceState::GivenBack if note.given_back.is_some() && overdue.is_none() => {}
+                ServiceState::GivenBack | ServiceState::OutOfService => {
                     actions.push(cancel(job, self.why(note, host)));
                 }
             }
@@ -315,7 +315,7 @@ impl Situation<'_> {
         let useless = self.demand.hosts.iter().filter(|host| match host.worth {
             Worth::Nothing => true,
             Worth::NewBoot => !self.ledger.rebooting.contains_key(&host.node),
-            Worth::NewAllocation | Worth::Now => host.engaged == Engaged::OutOfService,
+            Worth::NewAllocation | Worth::Now => host.engaged == ServiceState::OutOfService,
         });
         let useless = useless.map(|host| &host.node);
         let refused = self.ledger.refused.keys();

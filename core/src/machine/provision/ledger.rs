@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ASK_AGAIN, Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, LEFT_OUT, MAX_ASK_AGAIN,
-    MAX_LEFT_OUT, MOST_LEFT_OUT, Nodes, Provided, ProvisionLimits, RefusedAgent, SETBACKS_IN_A_ROW,
+    ASK_AGAIN, Demand, FAILURES_IN_A_ROW, Job, JobEnd, JobState, LEFT_OUT, MAX_ASK_AGAIN, MAX_LEFT_OUT,
+    MOST_LEFT_OUT, Nodes, Provided, ProvisionLimits, RefusedAgent, SETBACKS_IN_A_ROW, ServiceState,
     UnreachedAgent, Worth,
 };
 use crate::value::count::counted;
@@ -467,7 +467,7 @@ impl Ledger {
         let is_new = !note.joined;
         (note.joined, note.unreached) = (true, None);
         note.has_served |= host.has_served || host.is_busy;
-        if host.engaged != Engaged::GivenBack {
+        if host.engaged != ServiceState::GivenBack {
             note.given_back = None;
         }
         note.idle_since = match note.idle_since {

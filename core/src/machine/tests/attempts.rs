@@ -141,7 +141,7 @@ fn product(name: &str) -> Product {
 }
 
 /// What becomes of a build that made these.
-fn built(products: &[&str]) -> (Scene, Lease, Handled) {
+fn built(products: &[&str]) -> (Scene, Lease, HandleOutcome) {
     let mut scene = Scene::with(2, BUILT);
     let lease = scene.ask(0).expect("the build");
     let products = products.iter().map(|name| product(name)).collect();
@@ -154,7 +154,7 @@ fn built(products: &[&str]) -> (Scene, Lease, Handled) {
 fn a_build_counts_with_exactly_its_products() {
     let (mut scene, build, _) = built(&["prog", "lib"]);
     let active = scene.machine.experiment(FIRST).expect("active");
-    let made = Built::Made(vec![product("lib"), product("prog")]);
+    let made = BuildResult::Made(vec![product("lib"), product("prog")]);
     assert_eq!(active.built().get(&build.run), Some(&made), "by their names");
     assert_eq!((active.tally().measured, active.tally().waiting), (1, 4), "the runs are planned");
     // Of the new version's runs each names the build and lasts longer by the time to fetch it.

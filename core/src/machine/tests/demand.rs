@@ -1,7 +1,7 @@
 //! What an engine could add: hosts that are missing, and what each of its own is worth.
 
 use super::*;
-use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::machine::provision::{Demand, PROVISIONER, Provided, ServiceState, Worth};
 use crate::run::LossReason;
 use crate::value::id::Attempt;
 
@@ -79,7 +79,7 @@ fn a_host_is_told_as_it_is() {
         is_here: true,
         is_busy: false,
         has_served: false,
-        engaged: Engaged::Serving,
+        engaged: ServiceState::Serving,
         worth: Worth::Now,
         left_out_until: None,
     };
@@ -97,9 +97,9 @@ fn a_host_is_told_as_it_is() {
     let joined = Provided { is_busy: false, has_served: false, ..busy };
     assert_eq!(of(&scene, 0), joined, "its agent has not served since it joined");
     scene.handle(Command::Drain(HostRequest { host: host(0), by: PROVISIONER.to_owned() }));
-    assert_eq!(of(&scene, 0).engaged, Engaged::GivenBack);
+    assert_eq!(of(&scene, 0).engaged, ServiceState::GivenBack);
     scene.handle(Command::Drain(scene.request(1)));
-    assert_eq!(of(&scene, 1).engaged, Engaged::OutOfService);
+    assert_eq!(of(&scene, 1).engaged, ServiceState::OutOfService);
 }
 
 #[test]
@@ -209,10 +209,10 @@ fn a_host_that_is_given_back_is_dismissed_when_it_has_nothing_and_serves_again_i
     scene.leave(0);
     // The same job may start its agent again; another one is another allocation.
     scene.join(given_out(0));
-    assert_eq!(of(&scene, 0).engaged, Engaged::GivenBack);
+    assert_eq!(of(&scene, 0).engaged, ServiceState::GivenBack);
     scene.leave(0);
     scene.join(HostFacts { job: Some("another".parse().unwrap()), ..given_out(0) });
-    assert_eq!(of(&scene, 0).engaged, Engaged::Serving);
+    assert_eq!(of(&scene, 0).engaged, ServiceState::Serving);
     assert_eq!(scene.handle(give_back).effects, dismissed, "an idle host at once");
 }
 
@@ -224,7 +224,7 @@ fn a_host_that_a_person_drains_stays() {
     assert_eq!(scene.handle(Command::Ask(scene.speaker(0))).effects, []);
     scene.leave(0);
     scene.join(HostFacts { job: Some("another".parse().unwrap()), ..given_out(0) });
-    assert_eq!(of(&scene, 0).engaged, Engaged::OutOfService);
+    assert_eq!(of(&scene, 0).engaged, ServiceState::OutOfService);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn jobs_that_end_by_themselves_count_against_run_and_host() {
         // Its engine gives it out anew: that forgets nothing.
         scene.handle(Command::Drain(HostRequest { host: host(0), by: PROVISIONER.to_owned() }));
         scene.join(HostFacts { job: given.parse().ok(), allocation: given.parse().ok(), ..given_out(0) });
-        assert_eq!(of(&scene, 0).engaged, Engaged::Serving);
+        assert_eq!(of(&scene, 0).engaged, ServiceState::Serving);
     }
     let left_out = scene.machine.left_out(scene.now, &host(0));
     assert_eq!(left_out.len(), 1, "three in a row were lost");

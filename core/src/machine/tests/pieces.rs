@@ -90,7 +90,7 @@ fn what_does_not_fit_is_refused() {
     );
     assert_eq!(
         misfit(|pieces| {
-            experiment(pieces).kept.built.insert(RunIndex(0), Built::Made(Vec::new()));
+            experiment(pieces).kept.built.insert(RunIndex(0), BuildResult::Made(Vec::new()));
         }),
         Misfit::NoBuild { experiment: FIRST, run: RunIndex(0) }
     );

@@ -7,7 +7,7 @@ use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::{
     agent::Action, agent::Agent, agent::Input, agent::message::AgentMessage,
     agent::message::CoordinatorMessage, agent::message::Grant, host::HostFacts, machine::Active,
-    machine::Built, machine::Command, machine::Decision, machine::Effect, machine::Handled,
+    machine::BuildResult, machine::Command, machine::Decision, machine::Effect, machine::HandleOutcome,
     machine::HostRequest, machine::Notice, machine::Refusal, machine::Request, machine::Speaker,
     machine::event::Change, machine::provision::PROVISIONER, run::LossReason, run::Obstacle,
     run::record::Failure, run::record::Outcome, run::record::Record, run::work::WorkOrder,
@@ -574,7 +574,7 @@ impl World {
     }
 
     /// Keeps what came of it until the next sync.
-    fn note(&mut self, handled: Handled) {
+    fn note(&mut self, handled: HandleOutcome) {
         let Some(coordinator) = &mut self.coordinator else { return };
         coordinator.is_unchecked |= !handled.events.is_empty();
         for event in &handled.events {
@@ -691,7 +691,7 @@ fn probes(active: &Active) -> Decision {
     }
     let is_made = |version: &VersionIndex| {
         let build = plan.builds_of(*version).first().map(|build| RunIndex(*build));
-        build.is_some_and(|build| matches!(active.built().get(&build), Some(Built::Made(_))))
+        build.is_some_and(|build| matches!(active.built().get(&build), Some(BuildResult::Made(_))))
     };
     let of_block = plan.experiment.bisection().map_or(0, |bisection| bisection.block as usize);
     let ends = [VersionIndex(0), VersionIndex(last)];

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::fixture::{self, granted};
-use crate::machine::{Command, Handled, Notice, Settings, event::Event};
+use crate::machine::{Command, HandleOutcome, Notice, Settings, event::Event};
 use crate::run::{AfterLoss, record, record::Record};
 use crate::value::{hint::Hinted, id::BootId, id::ExperimentId, id::LeaseEpoch, time::Span};
 use crate::{agent::message::AttemptReport, fingerprint::HardwareId};
@@ -23,18 +23,18 @@ impl Pool {
         Self { machine: Machine::new(Settings::default()), now: Timestamp(0) + DAY }
     }
 
-    fn handle(&mut self, command: Command) -> Result<Handled, Refusal> {
+    fn handle(&mut self, command: Command) -> Result<HandleOutcome, Refusal> {
         let outcome = self.machine.handle(self.now, command)?;
         self.machine.check();
         Ok(outcome)
     }
 
     /// An agent joins whose start is numbered by this moment and a bit.
-    fn join(&mut self, facts: HostFacts, agent: u128) -> Result<Handled, Refusal> {
+    fn join(&mut self, facts: HostFacts, agent: u128) -> Result<HandleOutcome, Refusal> {
         self.join_as_of(facts, agent, self.now.0)
     }
 
-    fn join_as_of(&mut self, facts: HostFacts, agent: u128, epoch: u64) -> Result<Handled, Refusal> {
+    fn join_as_of(&mut self, facts: HostFacts, agent: u128, epoch: u64) -> Result<HandleOutcome, Refusal> {
         self.handle(fixture::join(facts, agent, epoch))
     }
 
@@ -63,14 +63,19 @@ impl Pool {
         granted(self.handle(asked).unwrap()).first().map(|lease| lease.epoch)
     }
 
-    fn report(&mut self, host: &str, lease: LeaseEpoch, executed_by: AgentEpoch) -> Result<Handled, Refusal> {
+    fn report(
+        &mut self,
+        host: &str,
+        lease: LeaseEpoch,
+        executed_by: AgentEpoch,
+    ) -> Result<HandleOutcome, Refusal> {
         let speaker = self.speaker(host);
         let record = Record::bare(record::Outcome::Measured);
         let report = Box::new(AttemptReport { lease, executed_by, record });
         self.handle(Command::Report { speaker, report })
     }
 
-    fn reset(&mut self, host: &str) -> Handled {
+    fn reset(&mut self, host: &str) -> HandleOutcome {
         self.handle(Command::ResetHost(request(host))).unwrap()
     }
 }

@@ -290,7 +290,7 @@ impl World {
             is_here: true,
             is_busy: false,
             has_served: false,
-            engaged: Engaged::Serving,
+            engaged: ServiceState::Serving,
             worth: Worth::Now,
             left_out_until: None,
         });

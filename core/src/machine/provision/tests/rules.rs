@@ -37,7 +37,7 @@ fn host(job: &str, worth: Worth) -> Provided {
         is_here: true,
         is_busy: false,
         has_served: false,
-        engaged: Engaged::Serving,
+        engaged: ServiceState::Serving,
         worth,
         left_out_until: None,
     }
@@ -156,7 +156,7 @@ fn a_host_gets_no_more_runs_before_its_job_is_ended() {
     let found = looked(&mut ledger, &[9], &running, &demand(0, vec![one.clone()]));
     assert_eq!(found, [gives_back("1", Cancelled::Unneeded)]);
     ledger.given_back(at(9), &name("1"), Cancelled::Unneeded);
-    (one.engaged, one.is_busy) = (Engaged::GivenBack, true);
+    (one.engaged, one.is_busy) = (ServiceState::GivenBack, true);
     assert_eq!(looked(&mut ledger, &[9], &running, &demand(0, vec![one.clone()])), [], "it was quicker");
     one.is_busy = false;
     assert_eq!(looked(&mut ledger, &[19], &running, &demand(0, vec![one.clone()])), [], "its agent ends");
@@ -179,7 +179,7 @@ fn a_host_that_only_another_allocation_makes_fresh_goes_back_before_the_engine_i
     assert_eq!(spent(Provided { is_busy: true, ..used.clone() }), []);
     assert_eq!(spent(Provided { is_here: false, ..used.clone() }), []);
     assert_eq!(spent(Provided { job: Some(name("9")), ..used.clone() }), [], "of a job that is none of ours");
-    assert_eq!(spent(Provided { engaged: Engaged::GivenBack, ..used }), [], "once");
+    assert_eq!(spent(Provided { engaged: ServiceState::GivenBack, ..used }), [], "once");
     assert_eq!(spent(fresh), []);
     assert_eq!(spent(host("1", Worth::Nothing)), [], "another plan may want it");
     assert_eq!(ledger.expected(), 0);
@@ -195,7 +195,7 @@ fn a_job_that_goes_on_without_its_agent_is_ended() {
     let used = Provided { has_served: true, ..host("1", Worth::NewAllocation) };
     looked(&mut ledger, &[0], &running, &demand(0, vec![used.clone()]));
     ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
-    let gone = Provided { engaged: Engaged::GivenBack, is_here: false, ..used };
+    let gone = Provided { engaged: ServiceState::GivenBack, is_here: false, ..used };
     assert_eq!(looked(&mut ledger, &[10], &running, &demand(0, vec![gone.clone()])), []);
     let found = looked(&mut ledger, &[11], &running, &demand(0, vec![gone]));
     assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded }]);
@@ -252,7 +252,7 @@ fn an_agent_that_joins_after_all_is_told_no_more() {
 #[test]
 fn a_host_that_is_needed_after_all_stays() {
     let mut one = host("1", Worth::Now);
-    one.engaged = Engaged::GivenBack;
+    one.engaged = ServiceState::GivenBack;
     let found = looked(&mut Ledger::default(), &[0], &[job("1", JobState::Running)], &demand(0, vec![one]));
     assert_eq!(found, [ProvisionAction::Resume { host: name("h1") }]);
 }
@@ -261,7 +261,7 @@ fn a_host_that_is_needed_after_all_stays() {
 fn used_nodes_are_excluded_also_from_jobs_in_the_queue() {
     let queued = [job("1", JobState::Queued)];
     let used = Provided { job: None, is_here: false, ..host("0", Worth::Nothing) };
-    let drained = Provided { node: name("n2"), engaged: Engaged::OutOfService, ..used.clone() };
+    let drained = Provided { node: name("n2"), engaged: ServiceState::OutOfService, ..used.clone() };
     let drained = Provided { worth: Worth::Now, ..drained };
     let again = Provided { node: name("n3"), worth: Worth::NewAllocation, ..used.clone() };
     let nodes: Nodes = [name("n1"), name("n2")].into();
@@ -367,11 +367,11 @@ fn a_node_boots_anew_when_its_job_ends_and_the_boot_id_tells_whether_it_did() {
     assert_eq!(found, [reboot, gives_back("1", Cancelled::Unneeded), asks([one.node.clone()].into())]);
     ledger.told_to_reboot(one.node.clone(), one.boot.clone(), Ok(()));
     ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
-    let one = Provided { engaged: Engaged::GivenBack, ..one };
+    let one = Provided { engaged: ServiceState::GivenBack, ..one };
     let found = looked(&mut ledger, &[10], &running, &demand(1, vec![one.clone()]));
     assert_eq!(found, [asks(Nodes::new())], "a node that boots may be given out again");
     let mut late = ledger.clone();
-    let back = Provided { engaged: Engaged::Serving, job: Some(name("2")), ..one };
+    let back = Provided { engaged: ServiceState::Serving, job: Some(name("2")), ..one };
     late.observe(at(20), &[job("2", JobState::Running)], &demand(1, vec![back.clone()]));
     assert!(late.cannot_reboot.is_some_and(|words| words.contains("n1 came back in the boot")));
     let booted = Provided { boot: name("another"), ..back };

@@ -46,8 +46,9 @@ impl World {
         };
         let hosts: Vec<Provided> =
             self.hosts.values().map(|host| Provided { worth: worth(host), ..host.clone() }).collect();
-        let serves =
-            |host: &&Provided| host.is_here && host.engaged == Engaged::Serving && host.worth == Worth::Now;
+        let serves = |host: &&Provided| {
+            host.is_here && host.engaged == ServiceState::Serving && host.worth == Worth::Now
+        };
         let able = hosts.iter().filter(serves).count() as u32;
         Demand { missing: self.visits.saturating_sub(able), hosts, ..Demand::default() }
     }
@@ -75,9 +76,9 @@ impl World {
             }
             ProvisionAction::GiveBack { host, job, why } => {
                 self.ledger.given_back(self.now, &job, why);
-                self.host(&host).engaged = Engaged::GivenBack;
+                self.host(&host).engaged = ServiceState::GivenBack;
             }
-            ProvisionAction::Resume { host } => self.host(&host).engaged = Engaged::Serving,
+            ProvisionAction::Resume { host } => self.host(&host).engaged = ServiceState::Serving,
             ProvisionAction::Reboot { node, leaves: _ } => panic!("{node}: nothing here wants another boot"),
             ProvisionAction::Cancel { job, why } => {
                 let held = self
@@ -157,7 +158,7 @@ impl World {
         let host = self.hosts.get_mut(&node).unwrap();
         if host.is_busy {
             host.is_busy = false;
-        } else if host.engaged == Engaged::Serving && self.visits > 0 && !self.used.contains(&node) {
+        } else if host.engaged == ServiceState::Serving && self.visits > 0 && !self.used.contains(&node) {
             (host.is_busy, host.has_served) = (true, true);
             self.visits -= 1;
             self.used.insert(node);
@@ -206,7 +207,7 @@ fn joined(node: &NodeName, job: JobId, before: Option<Provided>) -> Provided {
         is_here: true,
         is_busy: false,
         has_served: false,
-        engaged: before.map_or(Engaged::Serving, |host| host.engaged),
+        engaged: before.map_or(ServiceState::Serving, |host| host.engaged),
         worth: Worth::Nothing,
         left_out_until: None,
     }
@@ -220,7 +221,7 @@ proptest! {
         let mut world = World::new(seed, visits, trouble);
         let mut looks = 0;
         let is_alive = |job: &Job| !matches!(job.state, JobState::Ended(_));
-        while world.visits > 0 || world.jobs.values().any(is_alive) || world.hosts.values().any(|host| host.engaged == Engaged::GivenBack) {
+        while world.visits > 0 || world.jobs.values().any(is_alive) || world.hosts.values().any(|host| host.engaged == ServiceState::GivenBack) {
             // Bad luck may take all nodes, or stop the asking; both are told.
             if world.used.len() as u64 == NODES || world.ledger.stopped.is_some() {
                 break;
