@@ -1,12 +1,11 @@
-//! A plan: every run of an experiment, in its order. Drawn once from the experiment's seed, recorded whole, and never
-//! derived again: a later release with another shuffle reads the same plan.
+//! Plans: every run of an experiment, in its order. A plan is drawn once from the experiment's seed, stored
+//! whole, and never derived again, so a later release with another shuffle reads the same plan.
 //!
-//! Runs come in groups: a group is what one host serves in one visit. Where the plan neither nests levels nor blocks, a
-//! group is one run.
-//!
-//! Where versions are built, the builds go first: each is a group of its own, and its number in the order is that of its
-//! version after all cells. The runs that are measured are appended when all builds are there. In a bisection, a version is built when it is
-//! first to be run: builds and blocks of runs follow each other, and most versions may have neither.
+//! Runs come in groups: a group is what one host serves in one visit. If the plan neither nests levels nor
+//! blocks, a group is one run. If versions are built, the builds go first, each a group of its own, with
+//! numbers after those of all cells; the measured runs are appended when all builds are made. In a
+//! bisection a version is built when it is first to be run: builds and blocks of runs alternate, and most
+//! versions may have neither.
 
 mod builds;
 mod draw;
@@ -28,17 +27,17 @@ pub struct Cell {
     pub version: VersionIndex,
 }
 
-/// What a run does.
+/// Work of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// It builds a version.
+    /// Builds a version.
     Build(VersionIndex),
-    /// It executes a benchmark in a version, and is measured.
+    /// Executes a benchmark in a version, and is measured.
     Run(Cell),
 }
 
 impl Task {
-    /// The version that it builds or executes.
+    /// Version that it builds or executes.
     pub const fn version(self) -> VersionIndex {
         match self {
             Self::Build(version) => version,
@@ -46,7 +45,7 @@ impl Task {
         }
     }
 
-    /// The cell, of a run that is measured.
+    /// Cell of a measured run.
     pub const fn cell(self) -> Option<Cell> {
         match self {
             Self::Build(_) => None,
@@ -55,18 +54,18 @@ impl Task {
     }
 }
 
-/// An experiment with every run specified.
+/// An experiment with all its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RecordedPlan")]
 pub struct Plan {
     pub experiment: Experiment,
-    /// The benchmarks that take part, ascending; all, or those drawn from the population.
+    /// Benchmarks that take part, ascending: all, or those drawn from the population.
     pub benchmarks: Vec<BenchmarkIndex>,
-    /// The cell of each run, by run index: the order in which runs are given out.
+    /// Cell number of each run, by run index: the order in which runs are given out.
     order: Vec<u32>,
-    /// The stages, ascending; the first begins with the first run.
+    /// Stages, ascending; the first begins with the first run.
     stages: Vec<Stage>,
-    /// Which of them build, and for which others.
+    /// Which runs are builds, and which builds the other runs use. Derived, so that no lookup walks the order.
     #[serde(skip_serializing)]
     builds: builds::Builds,
 }
@@ -89,14 +88,14 @@ impl TryFrom<RecordedPlan> for Plan {
     }
 }
 
-/// Runs that were planned together: all from `from` to the next stage, in groups of one shape.
+/// Runs that were planned together, in groups of one shape: all from `from` to the next stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     pub from: u32,
     pub shape: Shape,
 }
 
-/// The shape of a group: its runs follow each other in the order, those of one boot together.
+/// Shape of a group, whose runs follow each other in the order, those of one boot together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     pub boots: u32,

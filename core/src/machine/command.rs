@@ -1,4 +1,5 @@
-//! What is asked of the machine, what it is told, and what it has the shell do.
+//! Input and output of the machine: commands, which it may refuse, notices, which it may not, and effects
+//! for the shell.
 
 use std::sync::Arc;
 
@@ -7,41 +8,40 @@ use crate::plan::{Extension, Plan};
 use crate::value::{id::AgentEpoch, id::AgentId, id::ExperimentId, id::HostId, id::JobId, id::LeaseEpoch};
 use crate::{agent::message::AttemptReport, host::HostFacts, run::lease::Lease};
 
-/// What is asked of the machine.
+/// Request to the machine, which it may refuse.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Submit {
         experiment: ExperimentId,
         plan: Arc<Plan>,
         by: String,
-        /// Take it even when the pool is too small for it now.
+        /// Whether to accept it even if the pool is too small now.
         wait_for_hosts: bool,
-        /// Which request it is, where it may be repeated.
+        /// Key of the request, if the client may repeat it.
         request: Option<RequestKey>,
     },
-    /// Give out no runs of it for now.
+    /// Give out no runs of the experiment until it is resumed.
     Pause(Request),
     Resume(Request),
-    /// Give out no further runs of it.
+    /// Give out no further runs of the experiment.
     Cancel(Request),
     Extend {
-        /// Which, and who asks.
         request: Request,
-        /// How many further runs of each cell.
+        /// Number of further runs of each cell.
         more: u32,
     },
-    /// Say for the rule of an experiment that awaits it whether its runs are enough.
+    /// Decide for the rule of an experiment whether its runs are enough.
     Decide {
-        /// Which, and who says so.
+        /// Experiment, and who decides.
         request: Request,
-        /// How many runs the plan had when this was computed.
+        /// Number of runs that the plan had when this was computed; another number makes the decision stale.
         from: u32,
         decision: Decision,
         words: String,
     },
-    /// Take hosts of the class of this one for the experiment too.
+    /// Accept hosts of the class of this host for the experiment as well.
     Approve {
-        /// Which experiment, and who asks.
+        /// Experiment, and who asks.
         request: Request,
         host: HostId,
     },
@@ -55,21 +55,21 @@ pub enum Command {
     },
     /// Give a host runs again.
     ResumeHost(HostRequest),
-    /// Forget which machine and agent a host id belongs to: the next to join with it is the host.
+    /// Release a host id from its machine and agent: the next agent to join with it is the host.
     ResetHost(HostRequest),
     Join {
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
     },
-    /// An agent wants work.
+    /// An agent asks for work.
     Ask(Speaker),
-    /// An agent of a gang is prepared, and waits for the others.
+    /// An agent of a gang is prepared and waits for the others.
     Ready {
         speaker: Speaker,
         lease: LeaseEpoch,
     },
-    /// An agent begins a run.
+    /// An agent starts a run.
     Started {
         speaker: Speaker,
         lease: LeaseEpoch,
@@ -80,13 +80,13 @@ pub enum Command {
     },
 }
 
-/// What happened, whatever the machine says to it: nothing of it is refused.
+/// Something that happened, which the machine cannot refuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     Start,
     /// An agent's connection ended.
     Leave(Speaker),
-    /// The job in which a host's agent lived has ended, by its engine's word: nothing is left to wait for.
+    /// The engine reports the end of the job in which a host's agent ran: there is nothing to wait for.
     JobEnded {
         host: HostId,
         job: JobId,
@@ -94,44 +94,44 @@ pub enum Notice {
         /// Whether the engine ended it for others' sake.
         is_excused: bool,
     },
-    /// What the event log is to say of an engine.
+    /// Note for the event log on an engine.
     Engine(EngineNote),
-    /// Time passed: it takes what is due from hosts, and they may have rested.
+    /// Time passed: hosts lose what is due, and others may have rested.
     Tick,
-    /// Time passed, and takes nothing: hosts may have rested.
+    /// Time passed, and hosts may have rested; none loses anything.
     Rest,
 }
 
-/// What a rule says of the runs that were given.
+/// Decision of a rule on the runs so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     Enough,
-    /// These are to be appended.
+    /// Append these runs.
     Extend(Extension),
 }
 
-/// Something asked for an experiment.
+/// User request concerning an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub experiment: ExperimentId,
     pub by: String,
 }
 
-/// Something asked for a host.
+/// User request concerning a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRequest {
     pub host: HostId,
     pub by: String,
 }
 
-/// The agent that says something.
+/// Sender of an agent's message, by host and start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
     pub host: HostId,
     pub epoch: AgentEpoch,
 }
 
-/// What the shell has to do once the events are durable.
+/// Action of the shell once the events are durable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Send the host its work.

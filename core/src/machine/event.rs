@@ -1,5 +1,5 @@
-//! Events: everything that ever changes the coordinator's machine. They are what the journal keeps, so that replaying
-//! them gives the same machine again.
+//! Events: everything that ever changes the coordinator's machine. The journal stores them, and replaying
+//! them restores the machine.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use crate::{
     value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
 };
 
-/// One change, and when.
+/// A change of the machine, with its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When, on the coordinator's time line.
+    /// Time of the change by the coordinator's clock, which never goes back here.
     pub at: Timestamp,
     pub change: Change,
 }
 
-/// A request of which a repetition is known: by the id that its client drew, and the hash of what it asked for.
+/// Key by which a repeated request is recognized: an id drawn by the client, and a hash of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestKey {
     /// Drawn by the client.
     pub id: Uuid,
-    /// BLAKE3 of what was asked for, and by whom.
+    /// BLAKE3 of the request and its user.
     pub content: [u8; 32],
 }
 
-/// What changed.
+/// Kind of a change, with its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// The coordinator's process started; no host is connected yet.
@@ -38,64 +38,64 @@ pub enum Change {
         experiment: ExperimentId,
         plan: Arc<Plan>,
         by: String,
-        /// Which request it was, where it may be repeated.
+        /// Key of the request, if the client may repeat it.
         request: Option<RequestKey>,
     },
-    /// No run of it is given out until it is resumed.
+    /// No run of the experiment is given out until it is resumed.
     Paused {
         experiment: ExperimentId,
         by: String,
         reason: String,
     },
-    /// Its runs are given out again.
+    /// Runs of the experiment are given out again.
     Resumed {
         experiment: ExperimentId,
         by: String,
     },
-    /// No further run of it is given out.
+    /// No further run of the experiment is given out.
     Cancelled {
         experiment: ExperimentId,
         by: String,
-        /// Why; may be empty where a person did it.
+        /// May be empty if a user cancelled it.
         reason: String,
     },
-    /// Further runs were appended to its plan.
+    /// Runs were appended to the plan.
     Extended {
         experiment: ExperimentId,
-        /// The first of them: as many as there were before.
+        /// Index of the first appended run, which is the number of runs before.
         from: u32,
         appended: Extension,
         by: String,
     },
-    /// All its runs are settled, and its rule has to say whether they are enough.
+    /// All runs are settled, and the rule has to decide whether they are enough.
     AwaitingDecision {
         experiment: ExperimentId,
     },
-    /// Its rule has said whether its runs are enough; where they are not, further ones follow.
+    /// The rule has decided whether the runs are enough. If they are not, `Extended` follows.
     Decided {
         experiment: ExperimentId,
         by: String,
         enough: bool,
         words: String,
     },
-    /// It takes hosts of this class only, and of those that are approved from now on. A class pinned before is let go of:
+    /// The experiment accepts hosts of this class only, and of classes approved from now on. A class pinned before no longer counts:
     /// nothing was measured on it.
     ClassPinned {
         experiment: ExperimentId,
         class: ClassId,
     },
-    /// It takes hosts of this class too.
+    /// The experiment accepts hosts of this class as well.
     ClassApproved {
         experiment: ExperimentId,
-        /// The class of which host.
+        /// Host whose class was approved.
         host: HostId,
         class: ClassId,
         by: String,
     },
-    /// All its runs are settled; the machine forgets it, the store keeps it.
+    /// All runs are settled. The machine drops the experiment; the store keeps it.
     Finished {
         experiment: ExperimentId,
-        /// How its runs were settled.
+        /// Number of runs by settlement.
         tally: Tally,
         cancelled: bool,
     },
@@ -106,94 +106,94 @@ pub enum Change {
     },
     HostLeft {
         host: HostId,
-        /// When a lease it holds is given up.
+        /// When its lease is given up unless it is back.
         give_up: Timestamp,
     },
-    /// It joined with another fingerprint than before.
+    /// The host joined with another fingerprint than before.
     HostDrifted {
         host: HostId,
-        /// The names of the facts that are different.
+        /// Names of the facts that differ.
         facts: Vec<String>,
     },
-    /// It ends what it has and gets no more.
+    /// The host completes its attempt and gets no more runs.
     HostDrained {
         host: HostId,
         by: String,
     },
-    /// Something is wrong with it: it gets no more.
+    /// The host gets no more runs, because something is wrong with it.
     HostQuarantined {
         host: HostId,
         by: String,
         reason: String,
     },
-    /// It is given runs again.
+    /// The host is given runs again.
     HostResumed {
         host: HostId,
         by: String,
     },
-    /// Its id is anybody's again: its attempt and visits have been given up, and the next to join with it is the host.
+    /// The id was released: attempt and visits of the host have been given up, and the next agent to join with the id is the host.
     HostReset {
         host: HostId,
         by: String,
     },
-    /// Something happened between the coordinator and an engine that gives out hosts. Nothing follows from it.
+    /// Note for the event log on an engine that provides hosts. It changes nothing.
     EngineNoted(EngineNote),
-    /// It was asked to boot anew.
+    /// The host was asked to reboot.
     RebootAsked {
         host: HostId,
         experiment: ExperimentId,
-        /// When it should be back.
+        /// When it is quarantined unless it is back.
         give_up: Timestamp,
     },
-    /// The rest of a visit goes to another host: this one is gone or silent.
+    /// The rest of a visit goes to another host, because this one is away or silent.
     VisitBroken {
         host: HostId,
         experiment: ExperimentId,
     },
-    /// A connected host waits for work. Not kept: it asks again when it connects again.
+    /// A connected host waits for work. Not stored: it asks again when it reconnects.
     HostAsked {
         host: HostId,
     },
-    /// Nothing of what waits suits the asking host. Not kept.
+    /// No waiting run is eligible for the asking host. Not stored.
     HostPassed {
         host: HostId,
-        /// When it will have rested, if that is what it lacks.
+        /// When it has rested, if that is all it lacks.
         until: Option<Timestamp>,
     },
-    /// An asking host is kept for a run that several hosts serve together, until all of them ask. Not kept.
+    /// An asking host is held for the run of a gang until all of its hosts ask. Not stored.
     HostHeld {
         host: HostId,
         experiment: ExperimentId,
         run: RunIndex,
     },
-    /// A host of a gang is prepared. Not kept: its agent says so again when it connects again.
+    /// A host of a gang is prepared. Not stored: its agent reports it again when it reconnects.
     HostReady {
         host: HostId,
         lease: LeaseEpoch,
     },
-    /// An attempt was given to a host.
+    /// A lease on an attempt was granted to a host.
     LeaseGranted(Box<Lease>),
-    /// An attempt was given to hosts that serve it together, in the order of their seats.
+    /// Leases on an attempt were granted to the hosts of a gang, in the order of their seats.
     GangGranted(Vec<Lease>),
-    /// The agent said that it began.
+    /// The agent reported the start of the run.
     RunStarted {
         host: HostId,
         lease: LeaseEpoch,
     },
-    /// The attempt was executed: the run is settled.
+    /// The attempt was executed, which settles the run.
     RunReported {
         host: HostId,
         lease: LeaseEpoch,
         record: Arc<Record>,
     },
-    /// The part of a host is over in a run that another host has started.
+    /// The host has completed its part of a run that another host of the gang started.
     PartEnded {
         host: HostId,
         lease: LeaseEpoch,
-        /// What it was like meanwhile.
+        /// Conditions on the host meanwhile.
         record: Arc<Record>,
     },
-    /// The attempt was lost through the infrastructure; where several hosts served it, through this one.
+    /// The infrastructure lost the attempt; of a gang, through this host.
     AttemptLost {
         host: HostId,
         lease: LeaseEpoch,
@@ -201,7 +201,7 @@ pub enum Change {
         /// What becomes of the run.
         after: AfterLoss,
     },
-    /// An attempt that had been given up was reported after all: kept, marked, not analysed.
+    /// The report of an attempt that had been given up arrived. It is stored and marked, and not analysed.
     LateReport {
         superseded: Superseded,
         record: Arc<Record>,
@@ -209,7 +209,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether the journal keeps it; what it does not keep is asked for again after a restart.
+    /// Whether the journal stores it. What it does not store is reported again after a restart.
     pub const fn is_kept(&self) -> bool {
         !matches!(
             self,
@@ -217,7 +217,7 @@ impl Change {
         )
     }
 
-    /// The leases that it gives, those of a gang in the order of their seats.
+    /// Leases that it grants, those of a gang in the order of their seats.
     pub fn granted(&self) -> &[Lease] {
         if let Self::LeaseGranted(lease) = self {
             return std::slice::from_ref(lease);
@@ -225,7 +225,7 @@ impl Change {
         if let Self::GangGranted(leases) = self { leases } else { &[] }
     }
 
-    /// Whether the plans may need other hosts after it: there is more to do, or a host that has nothing to do.
+    /// Whether the demand for hosts may differ after it: there is more to do, or a host has nothing to do.
     pub const fn moves_demand(&self) -> bool {
         matches!(
             self,
@@ -241,7 +241,7 @@ impl Change {
     }
 }
 
-/// An attempt that was given up before its report came.
+/// Attempt that was given up before its report arrived.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Superseded {
     pub lease: LeaseEpoch,
@@ -265,14 +265,14 @@ impl From<&Lease> for Superseded {
     }
 }
 
-/// How many runs are in which state.
+/// Number of runs in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
     /// Waiting for a host.
     pub waiting: u32,
     /// Given to a host.
     pub leased: u32,
-    /// Begun.
+    /// Reported as started.
     pub running: u32,
     /// Settled: measured.
     pub measured: u32,
@@ -287,7 +287,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// All runs.
+    /// Number of all runs.
     pub const fn runs(&self) -> u32 {
         self.open() + self.settled()
     }
@@ -302,7 +302,7 @@ impl Tally {
         self.measured + self.failed + self.abandoned + self.cancelled
     }
 
-    /// The count of one settlement.
+    /// Counter of a settlement.
     pub const fn counter(&mut self, settlement: Settlement) -> &mut u32 {
         match settlement {
             Settlement::Measured => &mut self.measured,
@@ -313,11 +313,11 @@ impl Tally {
     }
 }
 
-/// An attempt that ended, with all the machine knew of it: one row of the export.
+/// Ended attempt with all that the machine knew of it: one row of the export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedAttempt {
     pub lease: Lease,
-    /// The number of its cell in the plan.
+    /// Number of its cell in the plan.
     pub cell: u32,
     pub ended: Timestamp,
     pub end: AttemptEnd,
@@ -328,7 +328,7 @@ pub struct EndedAttempt {
 pub enum AttemptEnd {
     /// It was executed and settled its run.
     Reported(Arc<Record>),
-    /// It was lost; a report may still come and is then kept beside.
+    /// It was lost. A report that arrives later is stored beside.
     Lost {
         reason: LossReason,
         after: AfterLoss,
