@@ -1,5 +1,5 @@
-//! A validated experiment: what is compared, on what, how often and under which independence. It is what a plan file
-//! says, with every default filled in; [`Experiment::check`] is the door every experiment passes, whichever way it came.
+//! Experiments: what is compared, on what, how often and how independently. An experiment is a plan file with
+//! every default filled in. [`Experiment::check`] validates it, wherever it comes from.
 
 pub mod build;
 mod check;
@@ -74,48 +74,48 @@ pub const MAX_VAR_BYTES: usize = 16 << 10;
 /// near the limit fails to execute, and says so.
 pub(crate) const ASSUMED_INPUT_BYTES: usize = 256;
 
-/// One experiment, validated.
+/// Experiment with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     pub name: String,
-    /// What it is about; may be empty.
+    /// Free text; may be empty.
     pub description: String,
-    /// Words to find it by, or `key=value`; ascending, each once.
+    /// Words or `key=value` pairs to find it by; ascending, each once.
     pub tags: Vec<String>,
-    /// By which options its benchmarks were chosen from those of its plan; empty where all were taken.
+    /// Options by which its benchmarks were selected from those of the plan file; empty if all were taken.
     pub selection: String,
-    /// All randomness comes from here.
+    /// Source of all its randomness.
     pub seed: Seed,
-    /// Where hosts are scarce, experiments of a higher priority go first.
+    /// Experiments of a higher priority get hosts first.
     pub priority: i32,
-    /// The versions under comparison; the baseline is the first, a control the last.
+    /// Versions under comparison; the baseline is the first, a control the last.
     pub versions: Vec<Version>,
-    /// Whether the last version is a control: the baseline again, under a name that does not tell.
+    /// Whether the last version is a control: the baseline again, under a name that does not show it.
     pub baseline_again: bool,
-    /// The benchmarks of the population, in the plan's order.
+    /// Benchmarks of the population, in the plan's order.
     pub benchmarks: Vec<Benchmark>,
-    /// Files that runs need, in the plan's order.
+    /// Staged files, in the plan's order.
     pub files: Vec<StagedFile>,
-    /// How many benchmarks are drawn at random from the population; all are taken when absent.
+    /// Number of benchmarks drawn at random from the population; `None` takes all.
     pub drawn: Option<u32>,
-    /// Runs of each cell, on each boot of each host where levels are nested; [`Experiment::repetition`] reads both.
+    /// Runs of each cell; with nested levels, on each boot of each host. [`Experiment::repetition`] combines both.
     pub runs: u32,
     pub levels: Levels,
     pub order: Order,
-    /// How the number of runs is found.
+    /// Rule that determines the number of runs.
     pub rule: Rule,
     pub metrics: Vec<Metric>,
-    /// What is read from the output, in the plan's order.
+    /// Metrics read from the output, in the plan's order.
     pub own_metrics: Vec<OwnMetric>,
     pub independence: Independence,
     pub analysis: AnalysisChoice,
-    /// Done on each host before its first run.
+    /// Executed on each host before its first run.
     pub setup: Option<Setup>,
-    /// Done before each execution, outside the clock.
+    /// Executed before each execution, untimed.
     pub prepare: Option<Setup>,
-    /// Done after each execution, outside the clock.
+    /// Executed after each execution, untimed.
     pub cleanup: Option<Setup>,
-    /// Timed after each run as it is, to watch the host over time.
+    /// Timed after each run, to watch the host over time.
     pub canary: Option<Setup>,
     pub environment: Environment,
     pub limits: Limits,
@@ -126,18 +126,18 @@ pub struct Experiment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     pub name: String,
-    /// Added to the environment of its runs.
+    /// Environment variables of its runs.
     pub env: BTreeMap<String, String>,
-    /// Values for `{name}` in commands.
+    /// Values of placeholders `{name}` in commands.
     pub vars: BTreeMap<String, String>,
     /// Executed instead of the benchmark's command.
     pub command: Option<CommandLine>,
-    /// How it is built, where the experiment has it compiled.
+    /// How it is built, if the experiment builds it.
     pub build: Option<Build>,
-    /// The software of its runs and builds, where that is not the experiment's.
+    /// Software of its runs and builds, if it differs from the experiment's.
     #[serde(default)]
     pub software: Option<Software>,
-    /// The commit that its source is of, where that came from Git.
+    /// Commit of its source, if that came from Git.
     #[serde(default)]
     pub commit: Option<Commit>,
 }
@@ -146,35 +146,34 @@ pub struct Version {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
     pub name: String,
-    /// What is executed; placeholders are still in place.
+    /// Command with its placeholders.
     pub command: CommandLine,
-    /// Added to the environment, before the version's.
+    /// Environment variables, which the version's override.
     pub env: BTreeMap<String, String>,
-    /// What a correct run looks like.
     pub expect: Expectation,
-    /// A run that lasts longer has failed.
+    /// A run that takes longer has failed.
     pub timeout: Span,
-    /// Executions before the clock starts, on the same host.
+    /// Untimed executions before the timed one, on the same host.
     pub warmup: u32,
-    /// Where its runs stand; a new and empty directory for each when absent. Placeholders are still in place.
+    /// Working directory with its placeholders; `None` is a new, empty directory for each run.
     pub directory: Option<String>,
     pub weight: Option<f64>,
-    /// How its runs are spread over hosts; each is on one, and starts what it wants, when absent.
+    /// How its runs are spread over hosts; `None` executes each on one host.
     #[serde(default)]
     pub gang: Option<Gang>,
 }
 
-/// How a command is given.
+/// Command as the plan gives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandLine {
-    /// An argument vector, executed exactly.
+    /// Argument vector, executed exactly.
     Exact(Vec<String>),
-    /// A line for `/bin/sh -c`, because the plan asked for a shell.
+    /// Line for `/bin/sh -c`, because the plan asks for a shell.
     Shell(String),
 }
 
 impl CommandLine {
-    /// Its words, in which placeholders may stand.
+    /// Words of the command, with their placeholders.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let words = match self {
             Self::Exact(argv) => argv.as_slice(),
@@ -184,17 +183,17 @@ impl CommandLine {
     }
 }
 
-/// What a correct run looks like.
+/// Result that a correct run has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
     pub exit: u8,
-    /// Other exit codes that count as well.
+    /// Other exit codes that are accepted.
     pub accept: AcceptedExits,
-    /// Expected BLAKE3 hash of the whole standard output.
+    /// BLAKE3 hash of the whole standard output, if the plan expects one.
     pub stdout_blake3: Option<[u8; 32]>,
 }
 
-/// Exit codes that count beside the expected one.
+/// Exit codes that are accepted beside the expected one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AcceptedExits {
     #[default]
@@ -204,7 +203,7 @@ pub enum AcceptedExits {
 }
 
 impl Expectation {
-    /// Whether a program that ends with this exit code has done what was expected.
+    /// Whether an exit code is accepted.
     pub fn accepts(&self, code: u8) -> bool {
         code == self.exit
             || match &self.accept {
@@ -215,31 +214,31 @@ impl Expectation {
     }
 }
 
-/// The comparison to be made.
+/// Declared comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisChoice {
     /// Confidence level, the papers' 1 − α.
     pub confidence: f64,
-    /// Whose ratio the verdicts are on. Reading a plan fills it in; see [`Experiment::center`] for experiments from before that.
+    /// Centre whose ratio the verdicts are on. Reading a plan fills it in; for older experiments see [`Experiment::center`].
     pub center: Option<Center>,
-    /// The share of the runs that a trimmed mean leaves out at each end; 0.1 without it.
+    /// Share of the runs that a trimmed mean leaves out at each end; `None` is 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<f64>,
-    /// Versions whose ratio is shown to be within 1/(1 + margin) and 1 + margin are the same; without it none are.
+    /// Versions whose ratio is shown to be within 1/(1 + margin) and 1 + margin count as the same; without a margin none do.
     pub margin: Option<f64>,
-    /// Quantiles of the wall times with verdicts of their own, more than 0 and less than 1.
+    /// Quantiles of the wall times that get verdicts of their own, in (0, 1).
     pub quantiles: Vec<f64>,
     pub verdicts: Vec<MetricVerdict>,
-    /// How benchmarks weigh in the suite.
+    /// Weights of the benchmarks in the suite.
     pub weights: Weights,
     /// Precision r for the required number of benchmarks.
     pub precision: f64,
-    /// Which versions of a bisection are likelier than others beforehand; without it none is.
+    /// Prior of a bisection; without it all versions are equally likely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior: Option<LinePrior>,
 }
 
-/// The largest share of the runs that a trimmed mean leaves out at each end: with it half of the runs are left.
+/// Largest share of the runs that a trimmed mean leaves out at each end: with it half of the runs are left.
 pub(crate) const MAX_TRIM: f64 = 0.25;
 
 crate::words! {
@@ -277,23 +276,23 @@ pub enum Weights {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     pub command: CommandLine,
-    /// If it lasts longer it has failed.
+    /// A command that takes longer has failed.
     pub timeout: Span,
 }
 
-/// Bounds of the experiment.
+/// Limits on the attempts of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Attempts a run may have before it is abandoned.
+    /// Attempts of one run before it is abandoned.
     pub attempts: u32,
-    /// Attempts that all runs may have together.
+    /// Attempts of all runs together.
     pub all_attempts: Option<u64>,
-    /// Time on hosts that all attempts may take together.
+    /// Host time of all attempts together.
     pub host_time: Option<Span>,
 }
 
 impl Limits {
-    /// So many attempts a run, and no other bound.
+    /// Limits only the attempts of each run.
     pub const fn of_attempts(attempts: u32) -> Self {
         Self { attempts, all_attempts: None, host_time: None }
     }
@@ -302,11 +301,11 @@ impl Limits {
 /// What becomes of the output of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputChoice {
-    /// Bytes a stream may have; a program that writes more has failed.
+    /// Most bytes of a stream; a program that writes more has failed.
     pub limit: u64,
-    /// Bytes of each stream that are kept with the observation.
+    /// Bytes of each stream that are stored with the observation.
     pub keep: u64,
-    /// Of which runs output is kept.
+    /// Runs of which output is stored.
     pub keep_of: KeepOutput,
 }
 
@@ -321,7 +320,7 @@ pub enum KeepOutput {
 }
 
 impl Experiment {
-    /// How often each cell is repeated before the rule asks for more.
+    /// Repetitions of each cell before the rule asks for more.
     pub fn repetition(&self) -> Repetition {
         if self.levels.are_nested() {
             Repetition::Nested { hosts: self.levels.hosts(), boots: self.levels.boots(), runs: self.runs }
@@ -330,7 +329,7 @@ impl Experiment {
         }
     }
 
-    /// Has each cell visited so often before the rule asks for more.
+    /// Sets the number of visits of each cell before the rule asks for more.
     pub(crate) fn set_visits(&mut self, visits: u32) {
         match self.repetition() {
             Repetition::Runs(_) => self.runs = visits,
@@ -343,8 +342,8 @@ impl Experiment {
         self.repetition().runs()
     }
 
-    /// What is independent of each cell by the plan: its builds, where a version has several; else its hosts; the boots of a
-    /// single host; or its runs. Before the rule asks for more.
+    /// Number of independent units of each cell before the rule asks for more: builds, if a version has several; otherwise hosts, the
+    /// boots of a single host, or runs.
     pub fn units_of_a_cell(&self) -> u64 {
         let visits = match self.repetition() {
             Repetition::Runs(runs) => runs,
@@ -356,7 +355,7 @@ impl Experiment {
         u64::from(builds.chain([visits]).min().unwrap_or(visits))
     }
 
-    /// What [`Experiment::units_of_a_cell`] counts: `build`, `visit` of a blocked order, `host`, `boot` or `run`.
+    /// Name of the units that [`Experiment::units_of_a_cell`] counts: `build`, `visit` of a blocked order, `host`, `boot` or `run`.
     pub fn unit_of_a_cell(&self) -> &'static str {
         let built = self.versions.iter().filter_map(|version| version.build.as_ref());
         match self.repetition() {
@@ -368,9 +367,9 @@ impl Experiment {
         }
     }
 
-    /// The centre that the verdicts are on: the declared one. Experiments from before trimmed means were the default may have none; they
-    /// keep the rule of then: the median, or the mean where the plan has too few independent units for an interval of a median at
-    /// its level. So it is known before there are data.
+    /// Centre that the verdicts are on. Experiments from before trimmed means were the default may declare none; for these it is the
+    /// median, or the mean if the plan has too few independent units for an interval of a median at its level. So it never
+    /// depends on the data.
     pub fn center(&self) -> Center {
         // All n units lie on one side of the median with probability 2^(1 - n).
         let fewest = (1.0 - (1.0 - self.analysis.confidence).log2()).ceil();
@@ -380,7 +379,7 @@ impl Experiment {
         })
     }
 
-    /// Builds of all versions.
+    /// Number of builds of all versions.
     pub fn builds(&self) -> u64 {
         self.versions
             .iter()
@@ -389,7 +388,7 @@ impl Experiment {
             .sum()
     }
 
-    /// How it bisects, if it does.
+    /// Its bisection, if it is one.
     pub fn bisection(&self) -> Option<Bisection> {
         match self.rule {
             Rule::Bisection(bisection) => Some(bisection),
@@ -397,7 +396,7 @@ impl Experiment {
         }
     }
 
-    /// Whether it can go on without a version that cannot be built: one between the ends of a bisection.
+    /// Whether it continues without a version that cannot be built, as a bisection does between its ends.
     pub(crate) fn can_do_without(&self, version: VersionIndex) -> bool {
         let is_end = version.0 == 0 || version.0 as usize + 1 >= self.versions.len();
         self.bisection().is_some() && !is_end
@@ -413,18 +412,18 @@ impl Experiment {
         self.benchmarks.get(index.0 as usize)
     }
 
-    /// The versions that are compared: all but a control.
+    /// Versions that are compared: all but a control.
     pub fn compared(&self) -> &[Version] {
         let controls = usize::from(self.baseline_again);
         &self.versions[..self.versions.len().saturating_sub(controls)]
     }
 
-    /// The software of a version's runs and builds.
+    /// Software of a version's runs and builds.
     pub(crate) fn software_of<'e>(&'e self, version: &'e Version) -> &'e Software {
         version.software.as_ref().unwrap_or(&self.environment.software)
     }
 
-    /// The software of setup and canary, which are the same for all versions: that of `[environment]`, as far as it is the same as well.
+    /// Software of setup and canary, which all versions share: the part of `[environment]` that is the same for all.
     pub fn common_software(&self) -> Option<Software> {
         if self.setup.is_none() && self.canary.is_none() {
             return None;
@@ -441,7 +440,7 @@ impl Experiment {
         Some((VersionIndex(last as u32), &self.versions[last]))
     }
 
-    /// Has the baseline measured again, as a version under a name that is drawn from the seed and does not tell.
+    /// Adds the baseline as a control, under a name that is drawn from the seed and does not show it.
     ///
     /// # Panics
     /// When there is no version.
@@ -461,7 +460,7 @@ impl Experiment {
         self.baseline_again = true;
     }
 
-    /// What commands know a version as: a control is its baseline to them.
+    /// Name of a version in commands, which know a control as its baseline.
     pub(crate) fn name_in_commands(&self, index: VersionIndex) -> &str {
         let is_control = self.control().is_some_and(|(control, _)| control == index);
         let shown = if is_control { 0 } else { index.0 as usize };

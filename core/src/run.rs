@@ -1,4 +1,4 @@
-//! The state of one run. Everything else about an attempt lies with its lease, so that a run waits in a few bytes.
+//! State of one run. Everything else about an attempt lies with its lease, so that a waiting run takes a few bytes.
 
 pub mod conditions;
 pub mod disturbance;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::id::{Attempt, LeaseEpoch};
 
-/// The state of one run.
+/// State of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunState {
     Waiting {
@@ -22,49 +22,47 @@ pub(crate) enum RunState {
     },
     /// A host holds a lease on it.
     Leased {
-        /// Which; the lease lies with the host.
+        /// Lease, which lies with the host.
         lease: LeaseEpoch,
         /// Who, by its number in the machine.
         host: HostNumber,
     },
-    /// The agent said that it began.
+    /// The agent reported the start.
     Running {
         lease: LeaseEpoch,
         /// Who, by its number in the machine.
         host: HostNumber,
     },
-    /// It will not change any more.
     Settled(Settlement),
 }
 
-/// How a run was settled.
+/// Final result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settlement {
     Measured,
-    /// The benchmark failed; kept and counted as a failure.
+    /// The benchmark failed; stored and counted as a failure.
     Failed,
-    /// The infrastructure failed too often.
+    /// The infrastructure lost too many attempts.
     Abandoned,
     /// The experiment was cancelled before the run was given out.
     Cancelled,
 }
 
-/// A host's number within the machine, for compact states; never leaves it.
+/// Number of a host within the machine, which keeps states small; it never leaves the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct HostNumber(pub(crate) u32);
 
-/// Who stood in the way of an attempt that was not executed.
+/// Cause of an attempt that was not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
-    /// The host or its agent, which could not.
+    /// The host or its agent failed.
     Host,
-    /// The limits of the host's owner, which do not allow what the plan wants. Such a host is well: it is not told from
-    /// others by the attempts that are lost on it so.
+    /// The host owner's limits do not allow what the plan asks for. Such a host is healthy, so these losses do not count against it.
     Owner,
-    /// The plan: it needs what this host does not have, or a command of its own failed. Other plans may well run here.
+    /// The plan needs what this host lacks, or one of its commands failed. Other plans may run here.
     Plan,
 }
 
@@ -76,18 +74,18 @@ crate::words! {
         Expired = "lease_expired",
         /// The host's connection broke and it did not come back in time.
         HostLost = "host_lost",
-        /// The agent started anew and so had lost what it was doing.
+        /// The agent restarted and lost its attempt.
         AgentRestarted = "agent_restarted",
-        /// The job in which the agent lived has ended.
+        /// The job in which the agent ran has ended.
         JobEnded {
             words: String,
-            /// Whether its engine ended it for others' sake, and not because something failed in it; so it is not the run's.
+            /// Whether the engine preempted it, so that it does not count against the run.
             is_excused: bool,
         } = "job_ended",
-        /// The agent said that it could not execute the run.
+        /// The agent reported that it could not execute the run.
         NotExecuted {
             reason: String,
-            /// Who stood in the way.
+            /// Cause, by which host or plan are judged.
             obstacle: Obstacle,
         } = "not_executed",
     }
@@ -96,8 +94,7 @@ crate::words! {
 }
 
 impl LossReason {
-    /// Whether it speaks against the host: one that refuses by its owner's will, or lacks what one plan wants, would execute
-    /// other runs.
+    /// Whether it counts against the host. A host that the owner limits, or that lacks what one plan needs, would execute other runs.
     pub(crate) fn is_the_hosts(&self) -> bool {
         match self {
             Self::Expired | Self::HostLost | Self::AgentRestarted | Self::JobEnded { .. } => true,
@@ -108,7 +105,7 @@ impl LossReason {
         }
     }
 
-    /// Whether the engine that gave the host out took it away, which costs the run no attempt.
+    /// Whether the engine took the host away, which costs the run no attempt.
     pub(crate) fn is_the_engines(&self) -> bool {
         match self {
             Self::JobEnded { is_excused, .. } => *is_excused,
@@ -129,10 +126,10 @@ impl LossReason {
     }
 }
 
-/// What becomes of a run whose attempt was lost.
+/// State of a run after its attempt was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AfterLoss {
-    /// It waits for another host.
+    /// It waits for another attempt.
     Again(Attempt),
     Abandoned,
     Cancelled,
