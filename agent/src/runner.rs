@@ -29,7 +29,7 @@ use speedup_core::{
     experiment::template::TemplateError, host::HostFacts, run::Obstacle, run::conditions::Conditions,
     run::conditions::Unmet, run::disturbance::Disturbance, run::program::Program, run::record::Failure,
     run::record::MAX_REASON_BYTES, run::record::Outcome, run::record::Record, run::timer::TimerError,
-    run::work::Resolved, run::work::WorkOrder, value::causes::with_causes, value::hint::Hinted,
+    run::work::ResolvedCommand, run::work::WorkOrder, value::causes::with_causes, value::hint::Hinted,
     value::id::BootId, value::id::ExperimentId, value::id::JobId, value::time::Span,
 };
 use speedup_journal::private::Others;
@@ -483,7 +483,7 @@ impl ExecContext {
 
     /// The program, in the directory that the plan names.
     fn for_program(
-        program: &Resolved,
+        program: &ResolvedCommand,
         work: PathBuf,
         software: &Rc<PreparedSoftware>,
     ) -> Result<Self, NotExecuted> {
@@ -504,7 +504,7 @@ impl ExecContext {
         self.software.variables(&self.work)
     }
 
-    fn variables(&self, resolved: &Resolved) -> BTreeMap<String, String> {
+    fn variables(&self, resolved: &ResolvedCommand) -> BTreeMap<String, String> {
         variables(resolved, &self.work, self.software_variables())
     }
 }
@@ -520,7 +520,7 @@ struct RunCommands {
 
 struct PlanCommand {
     what: &'static str,
-    resolved: Resolved,
+    resolved: ResolvedCommand,
     timeout: Span,
 }
 
@@ -547,7 +547,7 @@ impl RunCommands {
 
 impl PlanCommand {
     /// A command beside the program, if the plan has it.
-    fn around(what: &'static str, resolved: Option<Resolved>, setup: Option<&Setup>) -> Option<Self> {
+    fn around(what: &'static str, resolved: Option<ResolvedCommand>, setup: Option<&Setup>) -> Option<Self> {
         Some(Self { what, resolved: resolved?, timeout: setup?.timeout })
     }
 }
@@ -586,7 +586,7 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
 }
 
 fn command(
-    resolved: &Resolved,
+    resolved: &ResolvedCommand,
     variables: BTreeMap<String, String>,
     directory: &Path,
     timeout: Span,

@@ -17,7 +17,7 @@ use std::{
 
 use speedup_core::experiment::environment::{DIRECTORY_NAME, Setting, SizeChoice};
 use speedup_core::run::conditions::Unmet;
-use speedup_core::run::work::Resolved;
+use speedup_core::run::work::ResolvedCommand;
 use speedup_core::value::id::{BootId, ExperimentId};
 
 use crate::launch::{User, rank};
@@ -250,7 +250,7 @@ impl Workplace {
     }
 
     /// Whether this setup has succeeded here before.
-    pub(crate) fn is_ready(&self, setup: &Resolved) -> bool {
+    pub(crate) fn is_ready(&self, setup: &ResolvedCommand) -> bool {
         std::fs::read(self.root.join("ready")).is_ok_and(|mark| mark == self.fingerprint(setup))
     }
 
@@ -265,7 +265,7 @@ impl Workplace {
     }
 
     /// Remembers that the setup has succeeded.
-    pub(crate) fn set_ready(&self, setup: &Resolved) -> io::Result<()> {
+    pub(crate) fn set_ready(&self, setup: &ResolvedCommand) -> io::Result<()> {
         std::fs::write(self.root.join("ready"), self.fingerprint(setup))
     }
 
@@ -274,7 +274,7 @@ impl Workplace {
         self.user.as_ref().map_or(Ok(()), |user| user.own(directory))
     }
 
-    fn fingerprint(&self, setup: &Resolved) -> Vec<u8> {
+    fn fingerprint(&self, setup: &ResolvedCommand) -> Vec<u8> {
         let mut hasher = blake3::Hasher::new();
         for word in setup.argv.iter().map(String::as_str).chain([self.boot.as_str()]) {
             hasher.update(word.as_bytes()).update(&[0]);

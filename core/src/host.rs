@@ -277,7 +277,7 @@ pub enum Presence {
     Here {
         /// Whether it waits for work, and whether it was matched with the runs that wait now.
         #[serde(skip)]
-        asking: Asking,
+        asking: WorkRequest,
     },
     Away {
         since: Timestamp,
@@ -289,7 +289,7 @@ pub enum Presence {
 
 /// Whether a connected host waits for work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asking {
+pub enum WorkRequest {
     /// It has not asked, or has been given work.
     #[default]
     No,
@@ -336,24 +336,25 @@ impl Host {
         match self.presence {
             Presence::Away { give_up: Some(give_up), .. } => Some(give_up),
             Presence::Away { since, give_up: None } => Some(since + VISIT_GRACE),
-            Presence::Here { asking: Asking::No } => self.silent_from(),
-            Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } => None,
+            Presence::Here { asking: WorkRequest::No } => self.silent_from(),
+            Presence::Here { asking: WorkRequest::Yes | WorkRequest::InVain { .. } } => None,
         }
     }
 
     /// When it counts as silent, if it is connected and has not asked for work since it was last heard.
     pub(crate) fn silent_from(&self) -> Option<Timestamp> {
         match self.presence {
-            Presence::Here { asking: Asking::No } => Some(self.heard + VISIT_GRACE),
-            Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } | Presence::Away { .. } => None,
+            Presence::Here { asking: WorkRequest::No } => Some(self.heard + VISIT_GRACE),
+            Presence::Here { asking: WorkRequest::Yes | WorkRequest::InVain { .. } }
+            | Presence::Away { .. } => None,
         }
     }
 
     /// When it is matched again, because it has rested or may be of use by then.
     pub(crate) fn rested_at(&self) -> Option<Timestamp> {
         match self.presence {
-            Presence::Here { asking: Asking::InVain { until } } => until,
-            Presence::Here { asking: Asking::No | Asking::Yes } | Presence::Away { .. } => None,
+            Presence::Here { asking: WorkRequest::InVain { until } } => until,
+            Presence::Here { asking: WorkRequest::No | WorkRequest::Yes } | Presence::Away { .. } => None,
         }
     }
 

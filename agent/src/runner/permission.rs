@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use speedup_core::run::work::{Resolved, WorkOrder};
+use speedup_core::run::work::{ResolvedCommand, WorkOrder};
 
 use super::{NotExecuted, PlanCommand, RunCommands, RunExecution, Runner, command, variables::variables};
 use crate::launch::{LaunchCommand, Preparation, Sink};
@@ -62,7 +62,7 @@ impl RunExecution<'_> {
             ("the digest of the image", container.digest.clone()),
         ] {
             let argv = self.words_of(container, &words, &stands.to_string_lossy())?;
-            let resolved = Resolved { argv, env: BTreeMap::new(), directory: None };
+            let resolved = ResolvedCommand { argv, env: BTreeMap::new(), directory: None };
             let (env, timeout) = (variables(&resolved, stands, None), self.order.timeout);
             let wanted = command(&resolved, env, stands, timeout, Sink::Null, Preparation::default());
             if !wanted.argv.is_empty() {

@@ -15,7 +15,7 @@ use speedup_core::experiment::software::{Container, SCRATCH, Software, WORK};
 use speedup_core::run::software::{MadeVariables, UsedContainer, UsedSoftware, UsedVariables, hash_of};
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Span;
-use speedup_core::{experiment::template::INPUT, run::work::Resolved};
+use speedup_core::{experiment::template::INPUT, run::work::ResolvedCommand};
 
 use super::{NotExecuted, RunExecution, no_directory};
 use crate::wall_clock::unix_ns;
@@ -145,6 +145,6 @@ impl RunExecution<'_> {
 }
 
 /// A command of the software, as the steps of a run have them.
-fn resolved(argv: Vec<String>) -> Resolved {
-    Resolved { argv, env: BTreeMap::new(), directory: None }
+fn resolved(argv: Vec<String>) -> ResolvedCommand {
+    ResolvedCommand { argv, env: BTreeMap::new(), directory: None }
 }

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::experiment::environment::{PADDING, Setting, SizeChoice};
 use speedup_core::run::conditions::Unmet;
-use speedup_core::run::work::Resolved;
+use speedup_core::run::work::ResolvedCommand;
 
 /// Where programs are looked for, unless the plan says otherwise: the same on every host.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The environment variables of a command. Those that software made are stronger, and those of the plan the strongest.
 pub(super) fn variables(
-    resolved: &Resolved,
+    resolved: &ResolvedCommand,
     work: &Path,
     made: Option<BTreeMap<String, String>>,
 ) -> BTreeMap<String, String> {

@@ -11,7 +11,7 @@ use super::matching::Match;
 use super::time_limit::longest_run;
 use super::{Active, BuildResult, Machine};
 use crate::fingerprint::ClassId;
-use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};
+use crate::host::{ALLOCATION_MARGIN, Host, Presence, Sharing, Standing, WorkRequest};
 use crate::independence::{Readings, Since, Traces};
 use crate::machine::event::Tally;
 use crate::run::lease::Lease;
@@ -184,15 +184,15 @@ impl Machine {
         let mut in_vain = 0;
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             match host.presence {
-                Presence::Here { asking: Asking::Yes } => {
+                Presence::Here { asking: WorkRequest::Yes } => {
                     asking += 1;
                     assert!(self.asking.contains(&number), "a host that asks is an asking host");
                 }
-                Presence::Here { asking: Asking::InVain { .. } } => {
+                Presence::Here { asking: WorkRequest::InVain { .. } } => {
                     in_vain += 1;
                     assert!(self.ineligible.contains(&number), "and one that asked in vain is known");
                 }
-                Presence::Here { asking: Asking::No } | Presence::Away { .. } => {}
+                Presence::Here { asking: WorkRequest::No } | Presence::Away { .. } => {}
             }
         }
         assert_eq!(self.asking.len(), asking, "asking hosts are those that ask");

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::{Active, Class, Machine, Settings, active::ActiveRecord, queue::Queue};
 use crate::fingerprint::{ClassId, Fingerprint};
-use crate::host::{Asking, Host, Presence};
+use crate::host::{Host, Presence, WorkRequest};
 use crate::machine::event::{Superseded, Tally};
 use crate::run::{HostNumber, RunState, Settlement};
 use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
@@ -289,7 +289,7 @@ const HELD: RunState = RunState::Leased { lease: LeaseEpoch(u64::MAX), host: Hos
 
 fn without_asking(host: &Host) -> Host {
     let presence = match host.presence {
-        Presence::Here { asking: _ } => Presence::Here { asking: Asking::No },
+        Presence::Here { asking: _ } => Presence::Here { asking: WorkRequest::No },
         away @ Presence::Away { .. } => away,
     };
     Host { presence, is_ready: false, ..host.clone() }

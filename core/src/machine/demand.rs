@@ -8,7 +8,7 @@ use super::lane::{hosts_of_lane, is_in_one_job};
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
 use crate::independence::{Renewal, Reuse};
-use crate::machine::provision::{Demand, Provided, ServiceState, Worth, is_given_back};
+use crate::machine::provision::{Demand, ProvidedHost, ServiceState, Worth, is_given_back};
 use crate::run::HostNumber;
 use crate::value::id::ExperimentId;
 use crate::value::time::{Span, Timestamp};
@@ -42,7 +42,7 @@ impl Machine {
             let takes = wanting.iter().filter(|(_, active)| !self.has_given_up(now, active, number));
             let left_out = wanting.iter().filter_map(|(_, active)| self.gives_up_until(now, active, number));
             let worth = takes.map(|(id, active)| worth(now, number, host, *id, active)).max();
-            Some(Provided {
+            Some(ProvidedHost {
                 host: host.facts.host.clone(),
                 node,
                 job: host.facts.job.clone(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Active, Machine, Phase};
 use crate::{
-    fingerprint::ClassId, host::Asking, host::Presence, host::Standing, machine::event::Change,
+    fingerprint::ClassId, host::Presence, host::Standing, host::WorkRequest, machine::event::Change,
     machine::event::Event, machine::provision::PROVISIONER, plan::Extension, plan::Plan, run::HostNumber,
     run::RunState, value::id::Attempt, value::id::ExperimentId, value::time::Timestamp,
 };
@@ -68,7 +68,7 @@ impl Machine {
                 self.reboot_asked(host, *experiment, *give_up);
             }
             Change::VisitBroken { host, experiment } => self.visit_broken(host, *experiment),
-            Change::HostAsked { host } => self.set_asking(host, Asking::Yes),
+            Change::HostAsked { host } => self.set_asking(host, WorkRequest::Yes),
             Change::HostPassed { host, until } => self.host_passed(host, *until),
             Change::HostHeld { host, experiment, run } => self.host_held(event.at, host, *experiment, *run),
             Change::HostReady { host, lease } => self.host_ready(host, *lease),

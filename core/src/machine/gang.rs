@@ -13,7 +13,7 @@ use super::eligibility::{holds, longest_visit, rests_until, used, violation};
 use super::lane::lane_of;
 use super::time_limit::longest_run;
 use super::{Active, Effect, Machine, Phase};
-use crate::host::{Asking, Host, Presence, Standing, VISIT_GRACE};
+use crate::host::{Host, Presence, Standing, VISIT_GRACE, WorkRequest};
 use crate::machine::{event::Change, event::Event};
 use crate::run::{HostNumber, RunState, lease::LEASE_MARGIN, lease::Lease};
 use crate::value::{id::ExperimentId, id::HostId, id::LeaseEpoch, id::RunIndex, time::Timestamp};
@@ -168,8 +168,8 @@ impl Machine {
         let rested = rests_until(host, active).filter(|until| *until > now);
         let mut from = match (&host.lease, host.presence) {
             (Some(lease), _) => Some(lease.deadline.max(now)),
-            (None, Presence::Here { asking: Asking::Yes | Asking::InVain { .. } }) => rested,
-            (None, Presence::Here { asking: Asking::No } | Presence::Away { .. }) => {
+            (None, Presence::Here { asking: WorkRequest::Yes | WorkRequest::InVain { .. } }) => rested,
+            (None, Presence::Here { asking: WorkRequest::No } | Presence::Away { .. }) => {
                 Some(rested.unwrap_or(now))
             }
         };
@@ -340,13 +340,13 @@ impl Machine {
         let Some(number) = self.number_of(host) else { return };
         // Releasing a reservation may send hosts to `asking`, this one too, so it comes before the host is held.
         self.set_reserves(number, None);
-        self.set_asking(host, Asking::InVain { until: None });
+        self.set_asking(host, WorkRequest::InVain { until: None });
         if let Some(hold) = self.hold_of(experiment, run).filter(|hold| !hold.is_doubtful(at)) {
             let until = Some(hold.doubtful_from());
             if let Some(hold) = &mut self.hold {
                 hold.hosts.insert(number);
             }
-            self.set_asking(host, Asking::InVain { until });
+            self.set_asking(host, WorkRequest::InVain { until });
             return;
         }
         let Some(active) = self.experiments.get(&experiment) else { return };
@@ -357,7 +357,7 @@ impl Machine {
         let hosts = ready.into_iter().collect();
         let hold =
             Hold { experiment, run, class: own.class, job, hosts, by, is_stale: false, is_over: false };
-        self.set_asking(host, Asking::InVain { until: Some(hold.doubtful_from()) });
+        self.set_asking(host, WorkRequest::InVain { until: Some(hold.doubtful_from()) });
         let before = self.hold.replace(hold).filter(|before| !before.is_over);
         // What was held for another may suit something else now.
         if before.is_some_and(|before| (before.experiment, before.run) != (experiment, run)) {

@@ -174,12 +174,12 @@ pub struct Demand {
     /// How long a visit that waits may rightly take, at most.
     pub longest: Span,
     /// The hosts that an engine ever gave out.
-    pub hosts: Vec<Provided>,
+    pub hosts: Vec<ProvidedHost>,
 }
 
 /// A host that an engine gave out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provided {
+pub struct ProvidedHost {
     pub host: HostId,
     pub node: NodeName,
     /// The job in which its agent lives, or last lived.
@@ -244,7 +244,7 @@ impl Demand {
     }
 
     /// The hosts that are given back, but for those of other queues.
-    pub fn given_back(&self, others: &BTreeSet<JobId>) -> impl Iterator<Item = &Provided> {
+    pub fn given_back(&self, others: &BTreeSet<JobId>) -> impl Iterator<Item = &ProvidedHost> {
         let given_back = self.hosts.iter().filter(|host| host.engaged == ServiceState::GivenBack);
         given_back.filter(|host| host.job.as_ref().is_none_or(|job| !others.contains(job)))
     }

@@ -74,7 +74,7 @@ pub struct WorkSeat {
 
 /// A command with nothing left to fill in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedCommand {
     pub argv: Vec<String>,
     /// The environment beside what the agent gives every run.
     pub env: BTreeMap<String, String>,
@@ -279,29 +279,29 @@ impl WorkOrder {
     }
 
     /// The command of the run, on a host whose input directory is `input`.
-    pub fn resolve(&self, input: &str) -> Result<Resolved, TemplateError> {
+    pub fn resolve(&self, input: &str) -> Result<ResolvedCommand, TemplateError> {
         let directory = self.directory.as_ref();
         let directory = directory.map(|text| self.expand(text, input, &BTreeMap::new())).transpose()?;
-        Ok(Resolved { directory, ..resolve(&self.command, &self.env, &self.vars, input)? })
+        Ok(ResolvedCommand { directory, ..resolve(&self.command, &self.env, &self.vars, input)? })
     }
 
     /// The command of the setup, if there is one.
-    pub fn resolve_setup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+    pub fn resolve_setup(&self, input: &str) -> Result<Option<ResolvedCommand>, TemplateError> {
         self.resolve_of_host(self.setup.as_ref(), input)
     }
 
     /// The command of the preparation, if there is one.
-    pub fn resolve_prepare(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+    pub fn resolve_prepare(&self, input: &str) -> Result<Option<ResolvedCommand>, TemplateError> {
         self.prepare.as_ref().map(|prepare| self.resolve_line(&prepare.command, input)).transpose()
     }
 
     /// The command of the cleanup, if there is one.
-    pub fn resolve_cleanup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+    pub fn resolve_cleanup(&self, input: &str) -> Result<Option<ResolvedCommand>, TemplateError> {
         self.cleanup.as_ref().map(|cleanup| self.resolve_line(&cleanup.command, input)).transpose()
     }
 
     /// The command of the canary, if there is one. It is the same for all cells.
-    pub fn resolve_canary(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+    pub fn resolve_canary(&self, input: &str) -> Result<Option<ResolvedCommand>, TemplateError> {
         self.resolve_of_host(self.canary.as_ref(), input)
     }
 
@@ -320,7 +320,11 @@ impl WorkOrder {
     }
 
     /// A command that is the same for all versions and benchmarks.
-    fn resolve_of_host(&self, setup: Option<&Setup>, input: &str) -> Result<Option<Resolved>, TemplateError> {
+    fn resolve_of_host(
+        &self,
+        setup: Option<&Setup>,
+        input: &str,
+    ) -> Result<Option<ResolvedCommand>, TemplateError> {
         let vars = self.vars_of_host();
         setup.map(|setup| resolve(&setup.command, &BTreeMap::new(), &vars, input)).transpose()
     }
@@ -341,7 +345,7 @@ impl WorkOrder {
         files.map(|(name, path)| (name.clone(), path.clone())).collect()
     }
 
-    fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
+    fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<ResolvedCommand, TemplateError> {
         resolve(line, &self.env, &self.vars, input)
     }
 }
@@ -380,7 +384,7 @@ fn resolve(
     env: &BTreeMap<String, String>,
     vars: &BTreeMap<String, String>,
     input: &str,
-) -> Result<Resolved, TemplateError> {
+) -> Result<ResolvedCommand, TemplateError> {
     let value = |name: &str| if name == INPUT { Some(input) } else { vars.get(name).map(String::as_str) };
     let argv = match line {
         CommandLine::Exact(argv) => argv.iter().map(|word| expand(word, value)).collect::<Result<_, _>>()?,
@@ -390,5 +394,5 @@ fn resolve(
     for (name, text) in env {
         expanded_env.insert(name.clone(), expand(text, value)?);
     }
-    Ok(Resolved { argv, env: expanded_env, directory: None })
+    Ok(ResolvedCommand { argv, env: expanded_env, directory: None })
 }

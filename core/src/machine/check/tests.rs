@@ -285,12 +285,12 @@ fn a_build_that_is_not_what_was_made_is_seen() {
 fn a_host_that_waits_for_what_suits_it_is_seen() {
     let whole = machine();
     let mut asking = whole.clone();
-    asking.hosts[2].presence = Presence::Here { asking: Asking::Yes };
+    asking.hosts[2].presence = Presence::Here { asking: WorkRequest::Yes };
     asking.asking.insert(HostNumber(2));
     asking.check();
     let in_vain = |machine: &Machine, until: Option<Timestamp>| {
         let mut machine = machine.clone();
-        machine.set_presence(HostNumber(2), Presence::Here { asking: Asking::InVain { until } });
+        machine.set_presence(HostNumber(2), Presence::Here { asking: WorkRequest::InVain { until } });
         machine
     };
     let latest = whole.latest();
@@ -311,7 +311,7 @@ fn a_host_that_waits_for_what_suits_it_is_seen() {
     assert_eq!(resting.hosts[0].rested_at(), Some(until));
     let waits = |until: Option<Timestamp>| {
         let mut machine = resting.clone();
-        machine.set_presence(HostNumber(0), Presence::Here { asking: Asking::InVain { until } });
+        machine.set_presence(HostNumber(0), Presence::Here { asking: WorkRequest::InVain { until } });
         machine
     };
     waits(Some(until)).check();

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Answer, dated, pool::is_idle, pool::quarantined};
 use crate::{
-    agent::message::AttemptReport, host::Asking, host::Host, host::Presence, host::Standing, machine::Active,
-    machine::COORDINATOR, machine::Effect, machine::MAX_EXCUSED, machine::Machine, machine::Phase,
-    machine::Refusal, machine::Speaker, machine::event::Change, machine::follow_up::reboot,
+    agent::message::AttemptReport, host::Host, host::Presence, host::Standing, host::WorkRequest,
+    machine::Active, machine::COORDINATOR, machine::Effect, machine::MAX_EXCUSED, machine::Machine,
+    machine::Phase, machine::Refusal, machine::Speaker, machine::event::Change, machine::follow_up::reboot,
     machine::provision::is_given_back, plan::Task, run::AfterLoss, run::LossReason, run::Obstacle,
     run::lease::Lease, run::record::Failure, run::record::Outcome, run::record::Record, value::id::Attempt,
     value::id::HostId, value::id::JobId, value::id::LeaseEpoch, value::time::Timestamp,
@@ -34,12 +34,13 @@ impl Machine {
             }
             None => match (host.reboot, host.presence) {
                 (Some(asked), _) => Ok((Vec::new(), vec![reboot(host, asked.experiment)])),
-                (None, Presence::Here { asking: Asking::No }) => {
+                (None, Presence::Here { asking: WorkRequest::No }) => {
                     Ok((dated(now, vec![Change::HostAsked { host: speaker.host }]), Vec::new()))
                 }
                 (
                     None,
-                    Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } | Presence::Away { .. },
+                    Presence::Here { asking: WorkRequest::Yes | WorkRequest::InVain { .. } }
+                    | Presence::Away { .. },
                 ) => Ok((Vec::new(), Vec::new())),
             },
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::{Asking, Host, Presence, Use, Visit};
+use crate::host::{Host, Presence, Use, Visit, WorkRequest};
 use crate::machine::{
     Active, BuildResult, MAX_EXCUSED, Machine, event::Superseded, lane::lane_of, lane::use_of,
 };
@@ -57,7 +57,7 @@ impl Machine {
         self.end_hold(lease.experiment, lease.run);
         for (lease, number) in leases.iter().zip(&numbers) {
             self.set_reserves(*number, None);
-            self.set_asking(&lease.host, Asking::No);
+            self.set_asking(&lease.host, WorkRequest::No);
             self.change(*number, |host| {
                 host.serve(lease, use_of, !goes_on);
                 host.visits.remove(&lease.experiment);
@@ -210,7 +210,7 @@ impl Machine {
             self.change(number, |host| (host.heard, host.idle_since) = (at, Some(at)));
             // It has not rested as long as was known, and may have to be asked when it has.
             if self.ineligible.contains(&number) {
-                self.set_presence(number, Presence::Here { asking: Asking::Yes });
+                self.set_presence(number, Presence::Here { asking: WorkRequest::Yes });
             }
         }
     }

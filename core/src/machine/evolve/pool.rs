@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fingerprint::{ClassId, Fingerprint};
-use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
+use crate::host::{Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing, WorkRequest};
 use crate::machine::eligibility::boots_in_visits;
 use crate::machine::lane::lane_of;
 use crate::machine::{Active, Class, MAX_CLASSES, Machine};
@@ -22,7 +22,7 @@ impl Machine {
     ) {
         let class = self.classify(&facts.fingerprint);
         let facts = HostFacts { fingerprint: Fingerprint::default(), ..facts.clone() };
-        let here = Presence::Here { asking: Asking::No };
+        let here = Presence::Here { asking: WorkRequest::No };
         let number = if let Some(number) = self.number_of(&facts.host) {
             self.unmark(number);
             number
@@ -126,7 +126,7 @@ impl Machine {
 
     pub(super) fn reboot_asked(&mut self, host: &HostId, experiment: ExperimentId, give_up: Timestamp) {
         let Some(number) = self.number_of(host) else { return };
-        self.set_asking(host, Asking::No);
+        self.set_asking(host, WorkRequest::No);
         self.change(number, |host| host.reboot = Some(Reboot { give_up, experiment }));
         if !self.host_at(number).visits.contains_key(&experiment) {
             self.set_reserves(number, Some(experiment));
@@ -134,7 +134,7 @@ impl Machine {
     }
 
     pub(super) fn host_passed(&mut self, host: &HostId, until: Option<Timestamp>) {
-        self.set_asking(host, Asking::InVain { until });
+        self.set_asking(host, WorkRequest::InVain { until });
         if let Some(number) = self.number_of(host) {
             self.set_reserves(number, None);
             if self.let_go(number) {
@@ -217,16 +217,16 @@ impl Machine {
         let let_go = is_away && self.let_go(number);
         self.change(number, |host| host.presence = presence);
         match presence {
-            Presence::Here { asking: Asking::Yes } => self.asking.insert(number),
-            Presence::Here { asking: Asking::InVain { .. } } => self.ineligible.insert(number),
-            Presence::Here { asking: Asking::No } | Presence::Away { .. } => false,
+            Presence::Here { asking: WorkRequest::Yes } => self.asking.insert(number),
+            Presence::Here { asking: WorkRequest::InVain { .. } } => self.ineligible.insert(number),
+            Presence::Here { asking: WorkRequest::No } | Presence::Away { .. } => false,
         };
         if let_go {
             self.look_again();
         }
     }
 
-    pub(in crate::machine) fn set_asking(&mut self, host: &HostId, asking: Asking) {
+    pub(in crate::machine) fn set_asking(&mut self, host: &HostId, asking: WorkRequest) {
         if let Some(number) = self.number_of(host)
             && self.host_at(number).is_here()
         {
@@ -279,7 +279,7 @@ impl Machine {
     pub(in crate::machine) fn look_again(&mut self) {
         self.doubt_hold();
         for number in std::mem::take(&mut self.ineligible) {
-            self.set_presence(number, Presence::Here { asking: Asking::Yes });
+            self.set_presence(number, Presence::Here { asking: WorkRequest::Yes });
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     Demand, EXCLUSIONS_AT_ONCE, JOIN_PATIENCE, Job, JobEnd, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
-    Note, Provided, ProvisionLimits, REACH_PATIENCE, ServiceState, Worth, divide::alive, divide::has_node,
-    ledger::Cancelled,
+    Note, ProvidedHost, ProvisionLimits, REACH_PATIENCE, ServiceState, Worth, divide::alive,
+    divide::has_node, ledger::Cancelled,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;
@@ -118,7 +118,7 @@ pub fn deserted(ledger: &Ledger, jobs: &[Job], demand: &Demand) -> Vec<DesertedH
 }
 
 /// How a job has left a host, if it has.
-fn left(host: &Provided, job: &Job) -> Option<JobEnd> {
+fn left(host: &ProvidedHost, job: &Job) -> Option<JobEnd> {
     let is_elsewhere = job.node.as_ref().is_some_and(|node| *node != host.node);
     match job.state {
         JobState::Ended(end) => Some(end),
@@ -184,7 +184,7 @@ impl Situation<'_> {
         }
     }
 
-    fn is_needed(&self, host: &Provided) -> bool {
+    fn is_needed(&self, host: &ProvidedHost) -> bool {
         self.goes_on && host.worth == Worth::Now
     }
 
@@ -228,7 +228,7 @@ impl Situation<'_> {
     }
 
     /// Whether a host is of no more use in its allocation or boot, while it would be in another.
-    fn is_spent(&self, host: &Provided) -> bool {
+    fn is_spent(&self, host: &ProvidedHost) -> bool {
         match host.worth {
             Worth::NewAllocation => true,
             Worth::NewBoot => self.ledger.cannot_reboot.is_none(),
@@ -237,7 +237,7 @@ impl Situation<'_> {
     }
 
     /// The node is told to boot anew before its job ends: after that it may be another's.
-    fn hand_back(&self, job: &JobId, note: &Note, host: &Provided, actions: &mut Vec<ProvisionAction>) {
+    fn hand_back(&self, job: &JobId, note: &Note, host: &ProvidedHost, actions: &mut Vec<ProvisionAction>) {
         if self.goes_on && host.worth == Worth::NewBoot && self.ledger.cannot_reboot.is_none() {
             actions.push(ProvisionAction::Reboot { node: host.node.clone(), leaves: host.boot.clone() });
         }
@@ -245,7 +245,7 @@ impl Situation<'_> {
         actions.push(ProvisionAction::GiveBack { host: host.host.clone(), job: job.clone(), why });
     }
 
-    fn why(&self, note: &Note, host: &Provided) -> Cancelled {
+    fn why(&self, note: &Note, host: &ProvidedHost) -> Cancelled {
         let has_served = note.has_served || host.has_served;
         let is_short = !has_served && host.worth == Worth::NewAllocation && self.goes_on;
         if is_short { Cancelled::TooShort } else { Cancelled::Unneeded }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ASK_AGAIN, Demand, FAILURES_IN_A_ROW, Job, JobEnd, JobState, LEFT_OUT, MAX_ASK_AGAIN, MAX_LEFT_OUT,
-    MOST_LEFT_OUT, Nodes, Provided, ProvisionLimits, RefusedAgent, SETBACKS_IN_A_ROW, ServiceState,
+    MOST_LEFT_OUT, Nodes, ProvidedHost, ProvisionLimits, RefusedAgent, SETBACKS_IN_A_ROW, ServiceState,
     UnreachedAgent, Worth,
 };
 use crate::value::count::counted;
@@ -620,7 +620,7 @@ impl Ledger {
 
 impl Demand {
     /// The host of a job, if its agent ever joined.
-    pub fn host_of(&self, job: &Job) -> Option<&Provided> {
+    pub fn host_of(&self, job: &Job) -> Option<&ProvidedHost> {
         self.hosts.iter().find(|host| host.job.as_ref() == Some(&job.id))
     }
 }

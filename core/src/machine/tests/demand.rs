@@ -1,7 +1,7 @@
 //! What an engine could add: hosts that are missing, and what each of its own is worth.
 
 use super::*;
-use crate::machine::provision::{Demand, PROVISIONER, Provided, ServiceState, Worth};
+use crate::machine::provision::{Demand, PROVISIONER, ProvidedHost, ServiceState, Worth};
 use crate::run::LossReason;
 use crate::value::id::Attempt;
 
@@ -26,7 +26,7 @@ fn demand(scene: &Scene) -> Demand {
     scene.machine.demand(scene.now)
 }
 
-fn of(scene: &Scene, number: u32) -> Provided {
+fn of(scene: &Scene, number: u32) -> ProvidedHost {
     let provided = demand(scene).hosts;
     provided.into_iter().find(|one| one.host == host(number)).expect("the engine gave it out")
 }
@@ -71,7 +71,7 @@ fn a_visit_lasts_as_long_as_all_its_runs() {
 fn a_host_is_told_as_it_is() {
     let mut scene = engine(2);
     scene.submit(FIRST, PLAIN);
-    let expected = Provided {
+    let expected = ProvidedHost {
         host: host(0),
         node: "node-0".parse().expect("a node"),
         job: Some("job-0".parse().expect("a job")),
@@ -86,15 +86,15 @@ fn a_host_is_told_as_it_is() {
     assert_eq!(of(&scene, 0), expected);
     scene.now = scene.now + Span::from_secs(1);
     let lease = scene.ask(0).expect("a run");
-    let busy = Provided { is_busy: true, has_served: true, worth: Worth::Nothing, ..expected.clone() };
+    let busy = ProvidedHost { is_busy: true, has_served: true, worth: Worth::Nothing, ..expected.clone() };
     assert_eq!(of(&scene, 0), busy, "it serves once");
     scene.report(&lease, RunOutcome::Measured);
-    assert_eq!(of(&scene, 0), Provided { is_busy: false, ..busy.clone() });
+    assert_eq!(of(&scene, 0), ProvidedHost { is_busy: false, ..busy.clone() });
     scene.leave(0);
-    assert_eq!(of(&scene, 0), Provided { is_busy: false, is_here: false, ..busy.clone() });
+    assert_eq!(of(&scene, 0), ProvidedHost { is_busy: false, is_here: false, ..busy.clone() });
     scene.now = scene.now + Span::from_secs(1);
     scene.join(given_out(0));
-    let joined = Provided { is_busy: false, has_served: false, ..busy };
+    let joined = ProvidedHost { is_busy: false, has_served: false, ..busy };
     assert_eq!(of(&scene, 0), joined, "its agent has not served since it joined");
     scene.handle(Command::Drain(HostRequest { host: host(0), by: PROVISIONER.to_owned() }));
     assert_eq!(of(&scene, 0).engaged, ServiceState::GivenBack);

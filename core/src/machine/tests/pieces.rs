@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machine::checkpoint::{ActivePiece, PieceContent, RunPiece};
-use crate::{host::Asking, host::Presence, run::Settlement};
+use crate::{host::Presence, host::WorkRequest, run::Settlement};
 
 /// A host executes, one has served, and one attempt was given up.
 fn whole() -> Machine {
@@ -50,7 +50,7 @@ fn a_machine_comes_back_from_its_pieces() {
     let mut expected = whole();
     // Whether a host has asked is not kept.
     for number in 0..3 {
-        expected.set_presence(HostNumber(number), Presence::Here { asking: Asking::No });
+        expected.set_presence(HostNumber(number), Presence::Here { asking: WorkRequest::No });
     }
     let found = assembled(|pieces| {
         assert_eq!(experiment(pieces).runs.len(), 3, "equal runs side by side are one piece");

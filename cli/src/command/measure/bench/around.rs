@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use speedup_core::experiment::Experiment;
 use speedup_core::plan::Cell;
-use speedup_core::run::work::{Resolved, WorkOrder};
+use speedup_core::run::work::{ResolvedCommand, WorkOrder};
 use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
 use super::shell::Shell;
@@ -18,7 +18,7 @@ use crate::exit::failure::Failure;
 const NO_INPUT: &str = "";
 
 /// Where the runs of a version stand, with what environment.
-pub(super) fn standing(experiment: &Experiment, version: u32) -> Result<Resolved, Failure> {
+pub(super) fn standing(experiment: &Experiment, version: u32) -> Result<ResolvedCommand, Failure> {
     order(experiment, (0, version)).resolve(NO_INPUT).map_err(Failure::usage)
 }
 
@@ -32,7 +32,8 @@ pub(super) fn line(
     line: &str,
 ) -> Result<(), Failure> {
     let resolved = standing(experiment, version)?;
-    let status = execute(&Resolved { argv: shell.of_line(line), ..resolved }, None, || io::stderr().into());
+    let status =
+        execute(&ResolvedCommand { argv: shell.of_line(line), ..resolved }, None, || io::stderr().into());
     let status = status.with_context(|| format!("cannot execute {what}")).map_err(Failure::infrastructure)?;
     if status.success() {
         return Ok(());
@@ -69,9 +70,9 @@ fn warm_up_one(experiment: &Experiment, cell: (u32, u32), times: u32) -> Result<
 }
 
 /// One of the steps around a command, where the command stands; it must succeed.
-fn step(flag: &str, line: Option<&Resolved>, command: &Resolved) -> Result<(), Failure> {
+fn step(flag: &str, line: Option<&ResolvedCommand>, command: &ResolvedCommand) -> Result<(), Failure> {
     let Some(line) = line else { return Ok(()) };
-    let standing = Resolved { directory: command.directory.clone(), ..line.clone() };
+    let standing = ResolvedCommand { directory: command.directory.clone(), ..line.clone() };
     let status = execute(&standing, None, Stdio::null);
     let status = status
         .with_context(|| format!("cannot execute the {flag} command"))
@@ -88,7 +89,7 @@ fn order(experiment: &Experiment, (benchmark, version): (u32, u32)) -> WorkOrder
 }
 
 fn execute(
-    resolved: &Resolved,
+    resolved: &ResolvedCommand,
     longest: Option<Duration>,
     output: impl Fn() -> Stdio,
 ) -> io::Result<ExitStatus> {

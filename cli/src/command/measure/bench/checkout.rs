@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use anyhow::{Context as _, anyhow};
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::commit::Commit;
-use speedup_core::run::work::Resolved;
+use speedup_core::run::work::ResolvedCommand;
 use speedup_core::value::excerpt::last_lines;
 
 use super::{around, variant};
@@ -137,8 +137,8 @@ impl Keeper {
         let line = argv.last().map_or("", String::as_str);
         for (number, Checkout { name, commit, .. }) in (0..).zip(checkouts) {
             console.talk(format_args!("building {name}: {line}"));
-            let built =
-                self.execute(&Resolved { argv: argv.to_vec(), ..around::standing(experiment, number)? });
+            let built = self
+                .execute(&ResolvedCommand { argv: argv.to_vec(), ..around::standing(experiment, number)? });
             let (status, output) =
                 built.context("cannot execute the build").map_err(Failure::infrastructure)?;
             if !status.success() {
@@ -153,7 +153,7 @@ impl Keeper {
     }
 
     /// Executes a build, which the keeper ends if we end first; and the end of what it wrote.
-    fn execute(&mut self, resolved: &Resolved) -> io::Result<(ExitStatus, String)> {
+    fn execute(&mut self, resolved: &ResolvedCommand) -> io::Result<(ExitStatus, String)> {
         let log = tempfile::tempfile()?;
         let mut command = Command::new("/bin/sh");
         command.args(["-c", GATE, "speedup-build"]).args(&resolved.argv);

@@ -149,7 +149,7 @@ struct World {
     sides: Vec<Side>,
     claims: BTreeMap<QueueName, Claim>,
     visits: u32,
-    hosts: Vec<Provided>,
+    hosts: Vec<ProvidedHost>,
     /// Jobs that were ever overdue: these alone may be asked for beside another's.
     overdue: BTreeSet<JobId>,
     next: u32,
@@ -282,7 +282,7 @@ impl World {
         if self.random.next_u64().is_multiple_of(2) {
             (job.state, job.node, job.started) = (JobState::Running, Some(node.clone()), Some(self.now));
         }
-        self.hosts.push(Provided {
+        self.hosts.push(ProvidedHost {
             host: format!("h{}", job.id).parse().unwrap(),
             node,
             job: Some(job.id.clone()),

@@ -28,8 +28,8 @@ fn job(id: &str, state: JobState) -> Job {
     }
 }
 
-fn host(job: &str, worth: Worth) -> Provided {
-    Provided {
+fn host(job: &str, worth: Worth) -> ProvidedHost {
+    ProvidedHost {
         host: name("h1"),
         node: name("n1"),
         job: Some(name(job)),
@@ -43,7 +43,7 @@ fn host(job: &str, worth: Worth) -> Provided {
     }
 }
 
-fn demand(missing: u32, hosts: Vec<Provided>) -> Demand {
+fn demand(missing: u32, hosts: Vec<ProvidedHost>) -> Demand {
     Demand { missing, hosts, ..Demand::default() }
 }
 
@@ -96,7 +96,7 @@ fn hosts_that_serve_together_are_asked_for_in_one_job_and_given_back_as_one() {
     assert_eq!(looked(&mut ledger, &[0], &[], &large), [asks(1, 6)], "one may be larger than the queue");
 
     let parts = |state| ["9.0", "9.1", "9.2", "9.3"].map(|id| job(id, state));
-    let excluded = Provided { job: None, is_here: false, ..host("0", Worth::Nothing) };
+    let excluded = ProvidedHost { job: None, is_here: false, ..host("0", Worth::Nothing) };
     let nodes: Nodes = [name("n1")].into();
     let here = || vec![excluded.clone()];
     let found = looked(&mut ledger, &[1], &parts(JobState::Queued), &wants(4, true, here()));
@@ -117,7 +117,7 @@ fn a_job_for_several_hosts_of_which_one_does_not_come_is_ended_unless_another_se
     let here = host("9.0", Worth::Now);
     let late = JOIN_PATIENCE.0 / 1_000_000_000 + 1;
     for is_busy in [false, true] {
-        let hosts = vec![Provided { is_busy, ..here.clone() }];
+        let hosts = vec![ProvidedHost { is_busy, ..here.clone() }];
         let found = looked(&mut Ledger::default(), &[0, late], &running, &wants(hosts));
         let silent = ProvisionAction::Cancel { job: name("9.1"), why: Cancelled::Silent };
         assert_eq!(found, if is_busy { vec![] } else { vec![silent] });
@@ -173,13 +173,17 @@ fn a_host_that_only_another_allocation_makes_fresh_goes_back_before_the_engine_i
     let (running, mut ledger) = ([job("1", JobState::Running)], Ledger::default());
     let fresh = host("1", Worth::Now);
     assert_eq!(looked(&mut ledger, &[0], &running, &demand(0, vec![fresh.clone()])), []);
-    let spent = |host: Provided| give_back_spent(at(1), &LIMITS, &ledger, &demand(0, vec![host]));
-    let used = Provided { has_served: true, worth: Worth::NewAllocation, ..fresh.clone() };
+    let spent = |host: ProvidedHost| give_back_spent(at(1), &LIMITS, &ledger, &demand(0, vec![host]));
+    let used = ProvidedHost { has_served: true, worth: Worth::NewAllocation, ..fresh.clone() };
     assert_eq!(spent(used.clone()), [gives_back("1", Cancelled::Unneeded)]);
-    assert_eq!(spent(Provided { is_busy: true, ..used.clone() }), []);
-    assert_eq!(spent(Provided { is_here: false, ..used.clone() }), []);
-    assert_eq!(spent(Provided { job: Some(name("9")), ..used.clone() }), [], "of a job that is none of ours");
-    assert_eq!(spent(Provided { engaged: ServiceState::GivenBack, ..used }), [], "once");
+    assert_eq!(spent(ProvidedHost { is_busy: true, ..used.clone() }), []);
+    assert_eq!(spent(ProvidedHost { is_here: false, ..used.clone() }), []);
+    assert_eq!(
+        spent(ProvidedHost { job: Some(name("9")), ..used.clone() }),
+        [],
+        "of a job that is none of ours"
+    );
+    assert_eq!(spent(ProvidedHost { engaged: ServiceState::GivenBack, ..used }), [], "once");
     assert_eq!(spent(fresh), []);
     assert_eq!(spent(host("1", Worth::Nothing)), [], "another plan may want it");
     assert_eq!(ledger.expected(), 0);
@@ -192,10 +196,10 @@ fn a_host_that_only_another_allocation_makes_fresh_goes_back_before_the_engine_i
 #[test]
 fn a_job_that_goes_on_without_its_agent_is_ended() {
     let (running, mut ledger) = ([job("1", JobState::Running)], Ledger::default());
-    let used = Provided { has_served: true, ..host("1", Worth::NewAllocation) };
+    let used = ProvidedHost { has_served: true, ..host("1", Worth::NewAllocation) };
     looked(&mut ledger, &[0], &running, &demand(0, vec![used.clone()]));
     ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
-    let gone = Provided { engaged: ServiceState::GivenBack, is_here: false, ..used };
+    let gone = ProvidedHost { engaged: ServiceState::GivenBack, is_here: false, ..used };
     assert_eq!(looked(&mut ledger, &[10], &running, &demand(0, vec![gone.clone()])), []);
     let found = looked(&mut ledger, &[11], &running, &demand(0, vec![gone]));
     assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded }]);
@@ -260,10 +264,10 @@ fn a_host_that_is_needed_after_all_stays() {
 #[test]
 fn used_nodes_are_excluded_also_from_jobs_in_the_queue() {
     let queued = [job("1", JobState::Queued)];
-    let used = Provided { job: None, is_here: false, ..host("0", Worth::Nothing) };
-    let drained = Provided { node: name("n2"), engaged: ServiceState::OutOfService, ..used.clone() };
-    let drained = Provided { worth: Worth::Now, ..drained };
-    let again = Provided { node: name("n3"), worth: Worth::NewAllocation, ..used.clone() };
+    let used = ProvidedHost { job: None, is_here: false, ..host("0", Worth::Nothing) };
+    let drained = ProvidedHost { node: name("n2"), engaged: ServiceState::OutOfService, ..used.clone() };
+    let drained = ProvidedHost { worth: Worth::Now, ..drained };
+    let again = ProvidedHost { node: name("n3"), worth: Worth::NewAllocation, ..used.clone() };
     let nodes: Nodes = [name("n1"), name("n2")].into();
     let found = looked(&mut Ledger::default(), &[0], &queued, &demand(2, vec![used, drained, again]));
     let change = ProvisionAction::Exclude { job: name("1"), nodes: nodes.clone() };
@@ -292,7 +296,7 @@ fn a_job_whose_agent_joined_or_that_was_preempted_has_not_failed() {
     let mut ledger = Ledger::default();
     for id in ["1", "2", "3", "4"] {
         ledger.asked(name(id), Nodes::new());
-        let served = Provided { has_served: true, ..host(id, Worth::Now) };
+        let served = ProvidedHost { has_served: true, ..host(id, Worth::Now) };
         ledger.observe(at(0), &[job(id, JobState::Running)], &demand(0, vec![served]));
         ledger.observe(at(1), &[job(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
         ledger.asked(name("9"), Nodes::new());
@@ -360,21 +364,21 @@ fn node_hours_are_counted_over_requeues_and_end_the_asking() {
 fn a_node_boots_anew_when_its_job_ends_and_the_boot_id_tells_whether_it_did() {
     let mut ledger = Ledger::default();
     let running = [job("1", JobState::Running)];
-    let one = Provided { has_served: true, ..host("1", Worth::NewBoot) };
+    let one = ProvidedHost { has_served: true, ..host("1", Worth::NewBoot) };
     let found = looked(&mut ledger, &[0], &running, &demand(1, vec![one.clone()]));
     let reboot = ProvisionAction::Reboot { node: one.node.clone(), leaves: one.boot.clone() };
     let asks = |exclude| ProvisionAction::Submit { jobs: 1, hosts: 1, exclude };
     assert_eq!(found, [reboot, gives_back("1", Cancelled::Unneeded), asks([one.node.clone()].into())]);
     ledger.told_to_reboot(one.node.clone(), one.boot.clone(), Ok(()));
     ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
-    let one = Provided { engaged: ServiceState::GivenBack, ..one };
+    let one = ProvidedHost { engaged: ServiceState::GivenBack, ..one };
     let found = looked(&mut ledger, &[10], &running, &demand(1, vec![one.clone()]));
     assert_eq!(found, [asks(Nodes::new())], "a node that boots may be given out again");
     let mut late = ledger.clone();
-    let back = Provided { engaged: ServiceState::Serving, job: Some(name("2")), ..one };
+    let back = ProvidedHost { engaged: ServiceState::Serving, job: Some(name("2")), ..one };
     late.observe(at(20), &[job("2", JobState::Running)], &demand(1, vec![back.clone()]));
     assert!(late.cannot_reboot.is_some_and(|words| words.contains("n1 came back in the boot")));
-    let booted = Provided { boot: name("another"), ..back };
+    let booted = ProvidedHost { boot: name("another"), ..back };
     ledger.observe(at(20), &[job("2", JobState::Running)], &demand(1, vec![booted]));
     assert_eq!((ledger.cannot_reboot, ledger.rebooting.len()), (None, 0));
 }
@@ -418,7 +422,7 @@ fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
     assert!(left(JobState::Ended(JobEnd::Failed), "n1") && left(JobState::Queued, "n1"));
     assert!(left(JobState::Running, "n2"), "it was put back into the queue, and runs elsewhere");
     assert!(!left(JobState::Running, "n1") && !left(JobState::Ending, "n1"));
-    let silent = demand(0, vec![Provided { is_here: false, is_busy: true, ..host("1", Worth::Now) }]);
+    let silent = demand(0, vec![ProvidedHost { is_here: false, is_busy: true, ..host("1", Worth::Now) }]);
     let excused = |state| {
         let found = deserted(&Ledger::default(), &[job("1", state)], &silent);
         found.first().map(|deserted| deserted.is_excused)
@@ -433,14 +437,14 @@ fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
     ] {
         assert_eq!(excused(JobState::Ended(end)), Some(is_excused), "{end:?}");
     }
-    let gone = Provided { is_here: false, ..host("1", Worth::Now) };
+    let gone = ProvidedHost { is_here: false, ..host("1", Worth::Now) };
     let over = [job("1", JobState::Ended(JobEnd::Completed))];
     assert_eq!(
         deserted(&Ledger::default(), &over, &demand(0, vec![gone.clone()])),
         [],
         "nothing is left to lose"
     );
-    let holds = Provided { is_busy: true, ..gone };
+    let holds = ProvidedHost { is_busy: true, ..gone };
     let found = |words: &str, is_excused| {
         [DesertedHost { host: name("h1"), job: name("1"), words: words.to_owned(), is_excused }]
     };
@@ -458,7 +462,7 @@ fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
 #[test]
 fn the_event_log_says_what_became_of_jobs() {
     let mut ledger = Ledger::default();
-    let mut told = |second: u64, jobs: &[Job], hosts: Vec<Provided>| {
+    let mut told = |second: u64, jobs: &[Job], hosts: Vec<ProvidedHost>| {
         let before = ledger.clone();
         ledger.observe(at(second), jobs, &demand(0, hosts));
         news(&before, jobs, &ledger).into_iter().map(|note| (note.kind, note.words)).collect::<Vec<_>>()
@@ -604,7 +608,7 @@ fn an_agent_that_was_there_before_ends_no_pause() {
     ledger.hear(&here());
     assert!(ledger.setback.is_some());
     ledger.asked(name("2"), Nodes::new());
-    let joined = Provided { node: name("n2"), ..host("2", Worth::Now) };
+    let joined = ProvidedHost { node: name("n2"), ..host("2", Worth::Now) };
     ledger.hear(&demand(1, vec![joined]));
     assert_eq!(ledger.setback, None);
 }

@@ -20,7 +20,7 @@ struct World {
     ledger: Ledger,
     jobs: BTreeMap<u32, Job>,
     excluded: BTreeMap<u32, Nodes>,
-    hosts: BTreeMap<NodeName, Provided>,
+    hosts: BTreeMap<NodeName, ProvidedHost>,
     used: BTreeSet<NodeName>,
     visits: u32,
     next: u32,
@@ -40,13 +40,13 @@ impl World {
     }
 
     fn demand(&self) -> Demand {
-        let worth = |host: &Provided| match (self.visits, self.used.contains(&host.node)) {
+        let worth = |host: &ProvidedHost| match (self.visits, self.used.contains(&host.node)) {
             (0, _) | (_, true) => Worth::Nothing,
             (_, false) => Worth::Now,
         };
-        let hosts: Vec<Provided> =
-            self.hosts.values().map(|host| Provided { worth: worth(host), ..host.clone() }).collect();
-        let serves = |host: &&Provided| {
+        let hosts: Vec<ProvidedHost> =
+            self.hosts.values().map(|host| ProvidedHost { worth: worth(host), ..host.clone() }).collect();
+        let serves = |host: &&ProvidedHost| {
             host.is_here && host.engaged == ServiceState::Serving && host.worth == Worth::Now
         };
         let able = hosts.iter().filter(serves).count() as u32;
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    fn host(&mut self, host: &HostId) -> &mut Provided {
+    fn host(&mut self, host: &HostId) -> &mut ProvidedHost {
         self.hosts.values_mut().find(|known| known.host == *host).unwrap()
     }
 
@@ -198,8 +198,8 @@ fn number(job: &JobId) -> u32 {
     job.as_str().parse().unwrap()
 }
 
-fn joined(node: &NodeName, job: JobId, before: Option<Provided>) -> Provided {
-    Provided {
+fn joined(node: &NodeName, job: JobId, before: Option<ProvidedHost>) -> ProvidedHost {
+    ProvidedHost {
         host: format!("host-{node}").parse().unwrap(),
         node: node.clone(),
         job: Some(job),
