@@ -1,5 +1,5 @@
-//! Experiments: what is compared, on what, how often and how independently. An experiment is a plan file with
-//! every default filled in. [`Experiment::check`] validates it, wherever it comes from.
+//! Experiments: what is compared, on what, how often and how independently. An experiment is a plan
+//! file with every default filled in. [`Experiment::check`] validates it, wherever it comes from.
 
 pub mod build;
 mod check;

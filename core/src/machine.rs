@@ -1,13 +1,13 @@
-//! The coordinator's machine: it decides who executes which run when, and keeps no clock, file or socket.
-//! [`Machine::handle`] takes one command: it decides (`decide` may refuse, and changes nothing), evolves
-//! (`evolve` may not refuse; recovery replays it), and follows up what became possible (`follow_up`: an
-//! asking host meets a waiting run, an experiment is complete). The shell makes the events durable before
-//! it performs the effects.
+//! The coordinator's machine: it decides who executes which run when, and keeps no clock, file or
+//! socket. [`Machine::handle`] takes one command: it decides (`decide` may refuse, and changes
+//! nothing), evolves (`evolve` may not refuse; recovery replays it), and follows up what became
+//! possible (`follow_up`: an asking host meets a waiting run, an experiment is complete). The shell
+//! makes the events durable before it performs the effects.
 //!
-//! In reading order: `command`, `refusal`, `active` (an experiment), `lane` and `queue` (the visits
-//! that wait), `eligibility` (what a visit asks of a host), `matching` (what is next for a host), `gang`
-//! (hosts that serve a run together), `nesting` (which hosts visit a cell), `trouble` (which hosts an
-//! experiment gives up), `decide`, `follow_up`, `evolve`, `check`, `checkpoint`, `explain`, `demand`.
+//! In reading order: `command`, `refusal`, `active` (an experiment), `lane` and `queue` (visits that
+//! wait), `eligibility` (what a visit asks of a host), `matching` (what is next for a host), `gang`,
+//! `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`,
+//! `follow_up`, `evolve`, `check`, `checkpoint`, `explain`, `demand`.
 
 mod active;
 mod check;

@@ -1,11 +1,12 @@
-//! Plans: every run of an experiment, in its order. A plan is drawn once from the experiment's seed, stored
-//! whole, and never derived again, so a later release with another shuffle reads the same plan.
+//! Plans: every run of an experiment, in its order. A plan is drawn once from the experiment's
+//! seed, stored whole, and never derived again, so a later release with another shuffle reads the
+//! same plan.
 //!
-//! Runs come in groups: a group is what one host serves in one visit. If the plan neither nests levels nor
-//! blocks, a group is one run. If versions are built, the builds go first, each a group of its own, with
-//! numbers after those of all cells; the measured runs are appended when all builds are made. In a
-//! bisection a version is built when it is first to be run: builds and blocks of runs alternate, and most
-//! versions may have neither.
+//! Runs come in groups: a group is what one host serves in one visit. If the plan neither nests
+//! levels nor blocks, a group is one run. If versions are built, the builds go first, each a group
+//! of its own, with numbers after those of all cells; the measured runs are appended when all
+//! builds are made. In a bisection a version is built when it is first to be run: builds and blocks
+//! of runs alternate, and most versions may have neither.
 
 mod builds;
 mod draw;

@@ -1,4 +1,5 @@
-//! State of one run. Everything else about an attempt lies with its lease, so that a waiting run takes a few bytes.
+//! State of one run. Everything else about an attempt lies with its lease, so that a waiting run
+//! takes a few bytes.
 
 pub mod conditions;
 pub mod disturbance;

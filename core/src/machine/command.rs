@@ -1,5 +1,5 @@
-//! Input and output of the machine: commands, which it may refuse, notices, which it may not, and effects
-//! for the shell.
+//! Input and output of the machine: commands, which it may refuse, notices, which it may not, and
+//! effects for the shell.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What the plan of an experiment asks of a host before it begins a visit: that it is fresh, has rested, can boot anew where the
-//! visit needs that, and keeps its allocation until the visit ends.
+//! What the plan of an experiment asks of a host before it begins a visit: that it is fresh, has
+//! rested, can boot anew where the visit needs that, and keeps its allocation until the visit ends.
 
 use super::Active;
 use super::lane::{hosts_of_lane, lanes, tasks_of, use_of_lane};

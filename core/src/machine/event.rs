@@ -1,5 +1,5 @@
-//! Events: everything that ever changes the coordinator's machine. The journal stores them, and replaying
-//! them restores the machine.
+//! Events: everything that ever changes the coordinator's machine. The journal stores them, and
+//! replaying them restores the machine.
 
 use std::sync::Arc;
 

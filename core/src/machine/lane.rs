@@ -1,6 +1,7 @@
-//! Lanes of a plan. All visits that a host may or may not begin alike are in one lane, so that it passes over a whole lane at
-//! once. What the policy counts as the same use of a host is one lane; where the plan nests, each cell has its own, because its
-//! visits want different hosts. The builds have the last lane.
+//! Lanes of a plan. All visits that a host may or may not begin alike are in one lane, so that it
+//! passes over a whole lane at once. What the policy counts as the same use of a host is one lane;
+//! where the plan nests, each cell has its own, because its visits want different hosts. The builds
+//! have the last lane.
 
 use crate::experiment::gang::Gang;
 use crate::experiment::{Order, Scope};

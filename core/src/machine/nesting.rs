@@ -1,11 +1,11 @@
-//! Nesting: where a plan repeats over hosts, the visits of a cell are on different hosts, whatever the
-//! policy lets a host do again. In the blocked order a visit is of all versions of a benchmark, and so
-//! is what is said here of a cell.
+//! Nesting: where a plan repeats over hosts, the visits of a cell are on different hosts, whatever
+//! the policy lets a host do again. In the blocked order a visit is of all versions of a benchmark,
+//! and so is what is said here of a cell.
 //!
-//! A host has visited a cell from the grant of its first run on, whatever becomes of it. The rest of a
-//! visit that was lost goes to a host that has visited the cell in no other visit: to one that has not
-//! visited it at all if more of these are left than visits that nobody has begun, so that none of those
-//! visits lacks a host; otherwise to a host that began this very visit.
+//! A host has visited a cell from the grant of its first run on, whatever becomes of it. The rest
+//! of a visit that was lost goes to a host that has visited the cell in no other visit: to one that
+//! has not visited it at all if more of these are left than visits that nobody has begun, so that
+//! none of those visits lacks a host; otherwise to a host that began this very visit.
 
 #[cfg(test)]
 mod tests;

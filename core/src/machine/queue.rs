@@ -1,5 +1,6 @@
-//! The visits that wait. A visit is the waiting runs of a group, named by the first of them: a whole group, or its rest
-//! where a host lost it. They wait in lanes, so that the cost of a choice does not grow with runs or hosts.
+//! The visits that wait. A visit is the waiting runs of a group, named by the first of them: a
+//! whole group, or its rest where a host lost it. They wait in lanes, so that the cost of a choice
+//! does not grow with runs or hosts.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! The conditions of a run: how its host was before and after it, what of the plan's environment was in place, and what
-//! disturbed it. They are kept with the record, whatever they say: a disturbed run is marked and stays.
+//! The conditions of a run: how its host was before and after it, what of the plan's environment
+//! was in place, and what disturbed it. They are kept with the record, whatever they say: a
+//! disturbed run is marked and stays.
 
 use serde::{Deserialize, Serialize};
 
