@@ -5,8 +5,8 @@
 //! randomness comes from the inquiry's seed.
 //!
 //! In reading order:
-//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocked`, `blocks`: the
-//!   runs that a design made pairs;
+//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocks`: the runs that a
+//!   design made pairs;
 //! * the list of the methods below; `method`: what each of them answers of itself; `refusal`: why there is no answer;
 //! * `answer`, `interval`: what every answer has; then one file a method, with its options, findings and conclusions;
 //! * [`configured`]: the Speedup-Test as its published program makes it.
@@ -16,8 +16,8 @@
 //! use speedup_analysis::conclusion::Verdict;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let before = Suite::of_one("before", "sort", vec![2.799, 2.046, 2.259, 1.877, 2.244]);
-//! let after = Suite::of_one("after", "sort", vec![1.046, 0.859, 0.877, 1.244, 1.799]);
+//! let before = Suite::single("before", "sort", vec![2.799, 2.046, 2.259, 1.877, 2.244]);
+//! let after = Suite::single("after", "sort", vec![1.046, 0.859, 0.877, 1.244, 1.799]);
 //! let answer = Inquiry::new(vec![before, after], Method::ratio()).answer()?;
 //! let Findings::Ratio(candidates) = &answer.findings else { return Err("another method answered".into()) };
 //! assert_eq!(candidates[0].benchmarks[0].comparison.verdict, Verdict::Faster);
@@ -26,9 +26,7 @@
 //! ```
 
 mod answer;
-mod blocked;
 mod blocks;
-mod bounds;
 mod brunner_munzel;
 pub mod configured;
 mod diagnostics;
@@ -52,30 +50,29 @@ mod suite;
 mod tests;
 
 pub use answer::{Answer, MethodFacts, SCHEMA_VERSION, SampleFacts};
-pub use bounds::{MOST_VALUES, MOST_VERSIONS};
 pub use brunner_munzel::BrunnerMunzelFinding;
-pub use diagnostics::{Diagnostic, DiagnosticsFinding, order_dependence};
+pub use diagnostics::{Diagnostic, DiagnosticsFinding};
 pub use distribution::{AtMostFinding, DistributionFinding, DistributionOptions, QuantileFinding};
 pub use earlier::{EarlierFinding, EarlierOptions, EarlierSuite};
 pub use effect::{BootstrapFinding, EffectFinding, EffectOptions, LevelsFinding};
 pub use interval::IntervalAnswer;
 pub use method::{MethodEffort, Offer};
-pub use missing::{MissingSample, Unmatched};
+pub use missing::{MissingSample, UnmatchedBenchmark};
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, MixtureOptions, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding, PerformanceTestOptions};
 pub use proportion::AcceleratedShare;
 pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
-pub use refusal::InquiryError;
+pub use refusal::{InquiryError, MOST_VALUES, MOST_VERSIONS};
 pub use share::FasterShare;
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
-    Adjusted, OverallFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding, SpeedupTestFinding,
+    AdjustedVerdict, ProtocolFinding, PublishedFinding, SpeedupMeansFinding, SpeedupTestFinding,
     SpeedupTestMode, SpeedupTestOptions, SpeedupTestSuite,
 };
 pub use suite::{MissingBenchmark, MissingCause, NamedSample, Suite};
 
 use crate::gate::{Conclusion, Ruling};
-use method::{Asked, Found, methods};
+use method::{MethodFindings, MethodSpec, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
@@ -175,16 +172,16 @@ impl Inquiry {
             Some(level) => ConfidenceLevel::new(level).map_err(InquiryError::Confidence)?,
             None => ConfidenceLevel::USUAL,
         };
-        self.method.asked().check()?;
+        self.method.spec().check()?;
         let (compared, control) = self.compared()?;
         let pairing = Pairing::new(self, &compared)?;
-        let findings = self.method.asked().find(self, &pairing, level)?;
+        let findings = self.method.spec().find(self, &pairing, level)?;
         let gates = self.gates(&findings, &pairing, level)?;
         let faster_shares = self.faster_shares(&gates, &pairing)?;
         let answer = Answer { gates, faster_shares, ..Answer::new(self, &pairing, level, findings) };
         match (&self.method, control) {
             (Method::Ratio(options), Some(control)) => {
-                let control = Pairing::new(self, &[&self.suites[0], control]).map_err(of_control)?;
+                let control = Pairing::new(self, &[&self.suites[0], control]).map_err(control_refusal)?;
                 let found = ratio::control(self, &pairing, &control, options, level);
                 Ok(answer.with_control(&control, found))
             }
@@ -259,7 +256,7 @@ impl Inquiry {
 
     /// The versions to compare, and the one that is the control.
     fn compared(&self) -> Result<(Vec<&Suite>, Option<&Suite>), InquiryError> {
-        let Some(asked) = self.method.asked().control() else {
+        let Some(asked) = self.method.spec().control() else {
             return Ok((self.suites.iter().collect(), None));
         };
         let Some(at) = self.suites.iter().position(|suite| suite.version == asked) else {
@@ -278,7 +275,7 @@ impl Inquiry {
 }
 
 /// The refusal of a control: what it lacks says nothing of a candidate.
-fn of_control(error: InquiryError) -> InquiryError {
+fn control_refusal(error: InquiryError) -> InquiryError {
     match error {
         InquiryError::NoResults { listed, .. } => InquiryError::NoResults { listed, gates: Vec::new() },
         other => other,

@@ -49,7 +49,7 @@ pub use self::two_sample::{
     advice::ASSURANCE, advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::RELATIVE_HALF_WIDTH,
     advice::ReachReport, advice::RequiredRunsReport, headline::HeadlineReport, headline::OneSidedReport,
     headline::POWER, interval::IntervalReport, protocol::AnswerOutcome, protocol::AssumptionReport,
-    protocol::ProtocolAnswer, protocol::ProtocolAssumption, protocol::ProtocolReport, protocol::TestReport,
+    protocol::ProtocolAnswer, protocol::ProtocolReport, protocol::TestReport,
 };
 pub use self::validity::{
     canary::CanaryOutcome, canary::CanaryReport, canary::HostTrend, canary::PoolTrend, canary::TrendOver,

@@ -152,8 +152,8 @@ fn methods() -> Vec<Method> {
 
 fn inquiry(times: &[Vec<f64>; 4], factor: f64, method: Method) -> Answer {
     let suite = |version: &str, [sort, link]: [&Vec<f64>; 2]| {
-        let mut suite = Suite::of_one(version, "sort", scaled(sort, factor));
-        suite.benchmarks.extend(Suite::of_one(version, "link", scaled(link, factor)).benchmarks);
+        let mut suite = Suite::single(version, "sort", scaled(sort, factor));
+        suite.benchmarks.extend(Suite::single(version, "link", scaled(link, factor)).benchmarks);
         suite
     };
     let [a, b, c, d] = times;

@@ -206,7 +206,7 @@ impl Gate {
 
 /// What gates go by of an answer.
 pub(crate) fn conclusions(answer: &Answer) -> Result<Vec<Conclusion>, Failure> {
-    Conclusion::of_answer(answer).map_err(no_gate)
+    Conclusion::from_answer(answer).map_err(no_gate)
 }
 
 /// The refusal of a method that gives no gate a verdict.

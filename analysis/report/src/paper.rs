@@ -6,15 +6,13 @@
 //! * [`warnings`]: what accompanies the tests, benchmark by benchmark;
 //! * [`ended`] and [`failed`]: whether the analysis ended.
 //!
-//! For programs, with all digits: [`json`], and [`sheet`], which is rows.
+//! For programs, with all digits: [`sheet`], which is rows. As JSON the answer is written as it stands.
 
-mod json;
 mod page;
 mod results;
 mod rows;
-mod warning;
 
-pub use self::{json::json, page::report, results::results, rows::sheet};
+pub use self::{page::report, results::results, rows::sheet};
 
 use std::{fmt::Display, fmt::Write as _, time::Duration};
 
@@ -24,26 +22,31 @@ use speedup_analysis::{conclusion::Warning, count::counted};
 /// The warnings file.
 pub fn warnings(answer: &ConfiguredAnswer) -> String {
     let mut text = format!("Warnings of the analysis of {}\n", answer.configuration);
-    let mut section = |name: &str, warnings: Vec<Warning>| {
-        if !warnings.is_empty() {
-            let _ = write!(text, "\n{name}:\n");
-        }
-        for warning in warnings {
-            let _ = writeln!(text, "  {}", warning.sentence);
-        }
-    };
-    section("Configuration", answer.warnings.iter().map(warning::of_configuration).collect());
+    push_section(&mut text, "Configuration", &answer.warnings);
     for benchmark in &answer.benchmarks {
-        section(&benchmark.name, benchmark.warnings.iter().map(warning::of_benchmark).collect());
+        push_section(&mut text, &benchmark.name, &benchmark.warnings);
     }
     let _ = write!(text, "\n{}.\n", counted(answer.count_warnings(), "warning"));
     text
 }
 
+fn push_section(text: &mut String, name: &str, warnings: &[Warning]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n{name}:\n");
+    for warning in warnings {
+        let _ = writeln!(text, "  {}", warning.sentence);
+    }
+}
+
 /// Why a benchmark was passed over, if it was.
 pub fn passed_over(benchmark: &BenchmarkAnswer) -> Option<String> {
-    let causes = || benchmark.warnings.iter().map(|one| warning::of_benchmark(one).sentence);
-    benchmark.tested().is_none().then(|| causes().collect::<Vec<_>>().join(" "))
+    if benchmark.tested().is_some() {
+        return None;
+    }
+    let causes: Vec<&str> = benchmark.warnings.iter().map(|warning| warning.sentence.as_str()).collect();
+    Some(causes.join(" "))
 }
 
 /// The status file of an analysis that ended.

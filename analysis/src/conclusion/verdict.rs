@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Center;
-use speedup_statistics::ratio::Summary;
+use speedup_statistics::{inference::ConfidenceLevel, inference::PValue, ratio::Summary};
 
 speedup_core::words! {
     /// What is said of a candidate.
@@ -103,6 +103,17 @@ pub enum Direction {
 }
 
 impl Verdict {
+    /// The verdict by the one-sided p-values of the candidate being faster and slower, each direction at the level.
+    pub(crate) fn one_sided(faster: PValue, slower: PValue, level: ConfidenceLevel) -> Self {
+        if faster.rejects_at(level.risk()) {
+            Self::Faster
+        } else if slower.rejects_at(level.risk()) {
+            Self::Slower
+        } else {
+            Self::Undecided
+        }
+    }
+
     /// Whether a difference was shown.
     pub(crate) const fn is_effect(self) -> bool {
         match self {

@@ -39,7 +39,7 @@ fn beyond(
     suites: Vec<Suite>,
 ) -> Result<Vec<Conclusion>, GateError> {
     let inquiry = Inquiry { better, noise_threshold: percent(threshold), ..Inquiry::new(suites, method) };
-    Conclusion::of_answer(&inquiry.answer().unwrap())
+    Conclusion::from_answer(&inquiry.answer().unwrap())
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn within_two_percent(center: Center) -> Method {
 fn a_total_of_equal_benchmarks_is_the_same_within_a_margin() {
     for center in [Center::Trimmed, Center::Median, Center::Mean] {
         let inquiry = Inquiry::new(suites_slower_by(1.0, 6, 40, 2), within_two_percent(center));
-        let all = Conclusion::of_answer(&inquiry.answer().unwrap()).unwrap();
+        let all = Conclusion::from_answer(&inquiry.answer().unwrap()).unwrap();
         assert_eq!(all[0].benchmark, None);
         for one in &all {
             assert_eq!([one.verdict, one.adjusted_verdict], [Verdict::Same; 2], "{center:?} {one:?}");
@@ -181,7 +181,7 @@ fn nothing_is_the_same_within_less_than_the_step_of_the_clock() {
         ["before", "after"].map(|name| suite(name, &[("b", rounded(20.0, 0.05, 1e-3, 7))])).into(),
         within_two_percent(Center::Trimmed),
     );
-    assert_eq!(Conclusion::of_answer(&fine.answer().unwrap()).unwrap()[0].verdict, Verdict::Same);
+    assert_eq!(Conclusion::from_answer(&fine.answer().unwrap()).unwrap()[0].verdict, Verdict::Same);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn exit_codes_follow_from_the_adjusted_fields_of_the_json() {
         let json = serde_json::to_value(&answer).unwrap();
         let gates = json["gates"].as_array().unwrap();
         let by_list = |ruling: &str| gates.iter().filter(|one| one["ruling"] == ruling).count();
-        let judgement = Judgement::new(Conclusion::of_answer(&answer).unwrap());
+        let judgement = Judgement::new(Conclusion::from_answer(&answer).unwrap());
         let judged = [judgement.regressions.len(), judgement.undecided.len()];
         assert_eq!(judged, [by_list("regression"), by_list("undecided")]);
         // The rows say the same as the list.
@@ -253,7 +253,7 @@ fn a_suite_without_a_difference_passes_where_plain_verdicts_fail() {
     let Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
     let plain = of[0].benchmarks.iter().filter(|one| one.verdict == Verdict::Slower).count();
     assert!(plain > 0, "the seed has no false alarm to be adjusted");
-    let conclusions = Conclusion::of_answer(&answer).unwrap();
+    let conclusions = Conclusion::from_answer(&answer).unwrap();
     assert_eq!(conclusions.len(), 101);
     assert_eq!(conclusions[0].benchmark, None);
     let judgement = Judgement::new(conclusions);

@@ -1,14 +1,14 @@
 //! The answer: plain data with stable names.
 
-use super::suite::{Grouping, Observed};
+use super::suite::{Grouping, ObservedSample};
 use super::{
-    FasterShare, Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, Unmatched, blocks,
-    diagnostics, missing, pairing::Pairing,
+    FasterShare, Findings, Inquiry, Method, MethodEffort, MissingSample, Preference, UnmatchedBenchmark,
+    blocks, diagnostics, missing, pairing::Pairing,
 };
 use crate::conclusion::{Reason, Warning, WarningCode};
 use crate::{gate::Conclusion, gate::GateError, study::ControlsReport};
 use serde::Serialize;
-use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, sample::Sample};
+use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold};
 
 /// The version of the answer's shape; it changes when a field changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -30,7 +30,7 @@ pub struct Answer {
     /// The samples that were analysed.
     pub samples: Vec<SampleFacts>,
     /// The benchmarks that some version lacks, which are not compared.
-    pub unmatched: Vec<Unmatched>,
+    pub unmatched: Vec<UnmatchedBenchmark>,
     /// What is missing of each version, and why; runs that failed too, where the others are compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingSample>,
@@ -100,7 +100,7 @@ impl Conclusion {
     ///
     /// # Errors
     /// [`GateError`] for methods that have no verdict or know no slowdown.
-    pub fn of_answer(answer: &Answer) -> Result<Vec<Self>, GateError> {
+    pub fn from_answer(answer: &Answer) -> Result<Vec<Self>, GateError> {
         answer.method.options.check_gate()?;
         Ok(answer.gates.clone())
     }
@@ -114,23 +114,28 @@ impl Answer {
         findings: Findings,
     ) -> Self {
         let method = &inquiry.method;
-        let order =
-            || diagnostics::order_dependence(&diagnostics::of_compared(pairing, method, level), level);
-        let order = method.compares().then(order).flatten();
-        let versions = pairing.versions.iter().zip(&pairing.samples);
-        let samples = versions.flat_map(|(version, samples)| SampleFacts::all(version, samples));
+        let mut caveats = remarks(pairing, method);
+        // Methods that compare take independence on trust.
+        if method.compares() {
+            let diagnosed = diagnostics::diagnose_compared(pairing, method, level);
+            caveats.extend(diagnostics::order_dependence(&diagnosed, level));
+        }
+        let mut samples = Vec::new();
+        for (version, observed) in pairing.versions.iter().zip(&pairing.samples) {
+            samples.extend(observed.iter().map(|one| SampleFacts::new(version, one)));
+        }
         Self {
             schema_version: SCHEMA_VERSION,
             method: MethodFacts {
                 name: method.name(),
                 options: method.clone(),
-                sources: method.asked().sources().to_vec(),
+                sources: method.spec().sources().to_vec(),
             },
             confidence: level,
             better: inquiry.better,
             seed: (method.effort() != MethodEffort::Computed).then_some(inquiry.seed.0),
             versions: pairing.versions.iter().map(|&version| version.to_owned()).collect(),
-            samples: samples.collect(),
+            samples,
             unmatched: pairing.unmatched.clone(),
             missing: pairing.available.iter().flat_map(|version| version.missing.values().cloned()).collect(),
             findings,
@@ -138,7 +143,7 @@ impl Answer {
             gates: Vec::new(),
             faster_shares: Vec::new(),
             controls: None,
-            caveats: remarks(pairing, method).into_iter().chain(order).collect(),
+            caveats,
         }
     }
 
@@ -148,63 +153,65 @@ impl Answer {
         control: &Pairing<'_>,
         (report, warnings): (ControlsReport, Vec<Warning>),
     ) -> Self {
-        self.samples.extend(SampleFacts::all(control.versions[1], &control.samples[1]));
+        self.samples.extend(control.samples[1].iter().map(|one| SampleFacts::new(control.versions[1], one)));
         self.caveats.extend(warnings);
         Self { controls: Some(report), ..self }
     }
 }
 
 impl SampleFacts {
-    fn all(version: &str, samples: &[Observed<'_>]) -> Vec<Self> {
-        let of = |one: &Observed<'_>| Self {
+    fn new(version: &str, observed: &ObservedSample<'_>) -> Self {
+        let ObservedSample { named, sample, .. } = observed;
+        Self {
             version: version.to_owned(),
-            benchmark: one.named.benchmark.clone(),
-            runs: one.named.runs.len(),
-            values: one.named.values().count(),
-            n: one.sample.len(),
-            min: one.sample.min(),
-            mean: one.sample.mean(),
-            median: one.sample.median(),
-            standard_deviation: one.sample.standard_deviation(),
-        };
-        samples.iter().map(of).collect()
+            benchmark: named.benchmark.clone(),
+            runs: named.runs.len(),
+            values: named.values().count(),
+            n: sample.len(),
+            min: sample.min(),
+            mean: sample.mean(),
+            median: sample.median(),
+            standard_deviation: sample.standard_deviation(),
+        }
     }
 }
 
 /// What must be known of how observations came about.
 fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Warning> {
-    let has = |grouping| pairing.samples.iter().flatten().any(|one| one.grouping == grouping);
+    let all: Vec<&ObservedSample<'_>> = pairing.samples.iter().flatten().collect();
     let mut warnings = Vec::new();
-    if has(Grouping::OneRun) {
+    if all.iter().any(|one| one.grouping == Grouping::OneRun) {
         warnings.push(Warning::new(
             WarningCode::OneRun,
             "Some samples are of a single run, whose values depend on each other as those of other runs \
                 would not: restart the program for each value, or several times.",
         ));
     }
-    if has(Grouping::RunMeans) && !method.asked().knows_levels() {
+    if all.iter().any(|one| one.grouping == Grouping::RunMeans) && !method.spec().knows_levels() {
         warnings.push(Warning::new(
             WarningCode::RunMeans,
             "Several values of one run depend on each other, so the mean of each run is one observation: the effect \
              method keeps runs and values apart.",
         ));
     }
-    let samples = || pairing.samples.iter().flatten().map(|one| &one.sample);
-    if samples().any(|sample| sample.len() > 1 && sample.is_constant()) {
+    // A single value is constant, and its method says that it is too few.
+    if all.iter().any(|one| one.sample.len() > 1 && one.sample.is_constant()) {
         warnings.push(Warning::new(
             WarningCode::AllEqual,
             "All values of some sample are equal, so it says nothing about how much they vary: use a finer \
                 clock or a longer run.",
         ));
     }
-    if samples().any(Sample::differs_by_rounding) {
+    if all.iter().any(|one| one.sample.differs_by_rounding()) {
         warnings.push(Warning::new(
             WarningCode::SpreadOfRounding,
             "The values of some sample differ only in their last digits, so the results describe rounding: \
                 subtract the common part before recording.",
         ));
     }
-    warnings.extend(blocks::warnings(pairing, method));
+    if method.compares() {
+        warnings.extend(blocks::warnings(pairing.blocks(), method.spec().takes_pairs()));
+    }
     warnings.extend(missing::caveats(&pairing.available, &pairing.unmatched));
     warnings
 }

@@ -1,6 +1,6 @@
 //! The Brunner–Munzel test: how probably a run of the candidate is the better one, whatever else the versions differ in.
 
-use super::method::{Asked, FindResult, Found};
+use super::method::{FindResult, MethodFindings, MethodSpec};
 use super::{Findings, Inquiry, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::Conclusion;
@@ -12,7 +12,7 @@ use speedup_statistics::test::{BrunnerMunzel, BrunnerMunzelError, LeastPValues};
 const FEW_RUNS: usize = 10;
 
 /// One benchmark of one candidate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BrunnerMunzelFinding {
     pub candidate: String,
     pub benchmark: String,
@@ -41,7 +41,7 @@ pub struct BrunnerMunzelFinding {
 
 pub(super) struct Options;
 
-impl Asked for Options {
+impl MethodSpec for Options {
     fn name(&self) -> &'static str {
         BrunnerMunzel::NAME
     }
@@ -51,12 +51,12 @@ impl Asked for Options {
     }
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
-        let found = pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level));
+        let found = pairing.each(inquiry.better, |candidate, pair| compare(candidate, pair, inquiry, level));
         Ok(Findings::BrunnerMunzel(found))
     }
 }
 
-impl Found for Vec<BrunnerMunzelFinding> {
+impl MethodFindings for Vec<BrunnerMunzelFinding> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
     }
@@ -67,17 +67,23 @@ impl Found for Vec<BrunnerMunzelFinding> {
 
     /// Its interval is one of a probability, not of a speedup.
     fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
-        let of = |one: &BrunnerMunzelFinding| {
+        let mut plain = Vec::with_capacity(self.len());
+        for one in self {
             let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
             let benchmark = Some(one.benchmark.as_str());
-            (Conclusion::new(&one.candidate, benchmark, one.verdict, None, None), p_values)
-        };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
+            plain.push((Conclusion::new(&one.candidate, benchmark, one.verdict, None, None), p_values));
+        }
+        Conclusion::adjusted(&plain, level)
     }
 }
 
 /// The first sample of a pair is the one whose values are to be the larger where the candidate is the better.
-fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> BrunnerMunzelFinding {
+fn compare(
+    candidate: &str,
+    pair: &Pair<'_>,
+    inquiry: &Inquiry,
+    level: ConfidenceLevel,
+) -> BrunnerMunzelFinding {
     let (first, second) = pair.samples();
     let (baseline, of_candidate) = match inquiry.better {
         Preference::Lower => (first, second),
@@ -86,17 +92,9 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     let mut finding = BrunnerMunzelFinding {
         candidate: candidate.to_owned(),
         benchmark: pair.benchmark.to_owned(),
-        verdict: Verdict::NotEnoughData,
-        reason: None,
         baseline_runs: baseline.len(),
         candidate_runs: of_candidate.len(),
-        probability_better: None,
-        interval: IntervalAnswer::missing(ReasonCode::NotEnoughData, "there is no test"),
-        statistic: None,
-        df: None,
-        p_value_faster: None,
-        p_value_slower: None,
-        caveats: Vec::new(),
+        ..BrunnerMunzelFinding::default()
     };
     let sides = [Alternative::Less, Alternative::Greater];
     let least = LeastPValues::new(second, first);
@@ -132,13 +130,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
         finding.reason = Some(Reason::new(ReasonCode::TooFewRuns, sentence));
         return finding;
     }
-    finding.verdict = if faster.rejects_at(level.risk()) {
-        Verdict::Faster
-    } else if slower.rejects_at(level.risk()) {
-        Verdict::Slower
-    } else {
-        Verdict::Undecided
-    };
+    finding.verdict = Verdict::one_sided(faster, slower, level);
     finding
 }
 

@@ -1,45 +1,54 @@
 //! The Speedup-Test on the benchmarks that a configuration names, as the program of Touati 2010 §6 makes it.
 //!
 //! It differs from the method of an [`Inquiry`](super::Inquiry) in what it is asked: benchmarks have a level and a coefficient
-//! each, files may be missing, and each protocol answers one question, whether the candidate is faster. What it finds is plain
-//! data; `speedup_report::paper` tells it.
+//! each, files may be missing, and each protocol answers one question, whether the candidate is faster. The answer is plain
+//! data, which is written as JSON as it stands; `speedup_report::paper` writes the published program's files from it.
 //!
-//! In reading order: [`ConfiguredBenchmark`] and [`ConfiguredOptions`], what goes in; [`ConfiguredAnswer`], what comes out; `verdict`
-//! and `warning`, its parts.
+//! In reading order: [`ConfiguredBenchmark`] and [`ConfiguredOptions`], what goes in; [`ConfiguredAnswer`], what comes out;
+//! `warning`, the sentences beside the numbers.
 
-mod verdict;
 mod warning;
 
-pub use self::{verdict::ProtocolVerdict, warning::BenchmarkWarning, warning::ConfigurationWarning};
-
-use self::{verdict::rules, verdict::verdicts};
-use super::proportion::{AcceleratedShare, Asking};
-use super::{DiagnosticsFinding, SpeedupTestMode, order_dependence};
+use super::proportion::{AcceleratedShare, ShareQuestion};
+use super::{DiagnosticsFinding, SpeedupTestMode, diagnostics::order_dependence};
 use crate::conclusion::{Protocol, Warning};
 use serde::Serialize;
 use speedup_core::experiment::Weights;
-use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest, published};
+use speedup_statistics::protocol::speedup_test::{
+    ObservedSpeedups, ProtocolVerdict, Question, Rules, SpeedupTest, published,
+};
 use speedup_statistics::ratio::{
     BenchmarkWeights, Overall, RatioError, SpeedupMeans, SpeedupMeansError, SuiteError, SuiteMember, Summary,
 };
 use speedup_statistics::test::{PrecisionError, ProportionError, ProportionMethod, Selection};
-use speedup_statistics::{inference::ConfidenceLevel, inference::Interval, sample::Sample};
+use speedup_statistics::{
+    inference::Caveat, inference::ConfidenceLevel, inference::Interval, sample::Sample,
+};
 use thiserror::Error;
 
-/// A line of the configuration, with what it names.
+/// The version of the answer's shape; it changes when a field changes its name or meaning.
+const SCHEMA_VERSION: u32 = 1;
+
+/// A benchmark of the configuration, with its samples.
 #[derive(Clone, Debug)]
 pub struct ConfiguredBenchmark {
+    pub entry: ConfigurationEntry,
+    /// What its files hold, or those that cannot be read.
+    pub samples: Result<[Sample; 2], Vec<UnreadableFile>>,
+}
+
+/// A benchmark as the configuration describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigurationEntry {
     /// The line on which it begins, from 1.
     pub line: u64,
     pub name: String,
+    /// The files of baseline and candidate.
+    pub files: [String; 2],
     /// The level of its tests.
     pub level: ConfiguredLevel,
     /// The coefficient of the weight, a finite number.
     pub coefficient: Option<f64>,
-    /// The files of baseline and candidate.
-    pub files: [String; 2],
-    /// What they hold, or those that cannot be read.
-    pub samples: Result<[Sample; 2], Vec<UnreadableFile>>,
 }
 
 /// What the column `ConfLevel` says.
@@ -74,9 +83,10 @@ pub struct ConfiguredOptions {
     pub proportion_interval: Option<ProportionMethod>,
 }
 
-/// The whole answer.
-#[derive(Clone, Debug)]
+/// The Speedup-Test of all benchmarks of a configuration.
+#[derive(Clone, Debug, Serialize)]
 pub struct ConfiguredAnswer {
+    schema_version: u32,
     /// What the configuration is called.
     pub configuration: String,
     /// Whose verdicts these are.
@@ -96,24 +106,24 @@ pub struct ConfiguredAnswer {
     /// On the mean and on the median.
     pub proportions: [AcceleratedShare<Interval, OverallGain>; 2],
     /// Of the whole test; those of a benchmark are with it.
-    pub warnings: Vec<ConfigurationWarning>,
+    pub warnings: Vec<Warning>,
     /// That runs depend on their order, which the Speedup-Test does not ask; absent where nothing says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Warning>,
 }
 
-/// What is said of a line of the configuration.
-#[derive(Clone, Debug)]
+/// The answer on one benchmark of the configuration.
+#[derive(Clone, Debug, Serialize)]
 pub struct BenchmarkAnswer {
     pub name: String,
-    /// What became of it.
-    pub state: BenchmarkState,
-    pub warnings: Vec<BenchmarkWarning>,
+    #[serde(flatten)]
+    state: BenchmarkState,
+    pub warnings: Vec<Warning>,
 }
 
-/// What became of a benchmark.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum BenchmarkState {
+enum BenchmarkState {
     Tested(Box<TestedBenchmark>),
     /// Its samples could not be read.
     Ignored {
@@ -157,10 +167,13 @@ pub struct OverallGain {
 }
 
 /// The plain means of the benchmarks' speedups by one summary of the times (Touati 2010 §3.2, example 3.1).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MeansOfSpeedups {
     pub by: Summary,
+    #[serde(flatten)]
     pub means: SpeedupMeans,
+    /// That none of them is an overall speedup.
+    caveats: [Warning; 1],
 }
 
 /// Why there is no answer.
@@ -199,7 +212,7 @@ speedup_core::hints! { ConfiguredError:
 }
 
 impl ConfiguredAnswer {
-    /// What the samples of `benchmarks`, which `configuration` names, say.
+    /// Tests `benchmarks`, which `configuration` lists.
     ///
     /// # Errors
     /// [`ConfiguredError`] for a configuration that the mode refuses, and where nothing can be read.
@@ -208,34 +221,53 @@ impl ConfiguredAnswer {
         benchmarks: &[ConfiguredBenchmark],
         options: &ConfiguredOptions,
     ) -> Result<Self, ConfiguredError> {
-        let mut warnings = ConfigurationWarning::of_lines(benchmarks, options)?;
-        let (weights, weighted) = weights(benchmarks, options, &mut warnings)?;
+        let mut warnings = warning::line_warnings(benchmarks, options)?;
+        let weights = weights(benchmarks, options, &mut warnings)?;
         let members: Vec<_> = benchmarks.iter().filter_map(member).collect();
         if members.is_empty() {
             return Err(ConfiguredError::NothingReadable(first_cause(benchmarks)));
         }
-        let mut coefficients = Summary::ALL.map(|_| Vec::new().into_iter());
-        let (mut overall, mut speedup_means) = (Vec::new(), Vec::new());
-        for (summary, coefficients) in Summary::ALL.into_iter().zip(&mut coefficients) {
-            *coefficients = weights.coefficients(summary, &members)?.into_iter();
+        let mut overall = Vec::new();
+        let mut speedup_means = Vec::new();
+        for summary in Summary::ALL {
             overall.push(Overall::new(&members, summary, &weights)?.into());
-            speedup_means.push(MeansOfSpeedups { by: summary, means: SpeedupMeans::new(&members, summary)? });
+            speedup_means.push(MeansOfSpeedups {
+                by: summary,
+                means: SpeedupMeans::new(&members, summary)?,
+                caveats: [Warning::from(&SpeedupMeans::CAVEAT)],
+            });
         }
-        let mut next = || coefficients.each_mut().map(|of_tested| of_tested.next().unwrap_or(f64::NAN));
-        let found: Result<Vec<_>, _> =
-            benchmarks.iter().map(|one| BenchmarkAnswer::new(one, options, &mut next)).collect();
-        let found = found?;
+        let [by_minimum, by_mean, by_median] = Summary::ALL.map(|by| weights.coefficients(by, &members));
+        let [by_minimum, by_mean, by_median] = [by_minimum?, by_mean?, by_median?];
+        let mut answers = Vec::with_capacity(benchmarks.len());
+        // Coefficients are those of the tested benchmarks alone, in their order.
+        let mut tested = 0;
+        for benchmark in benchmarks {
+            answers.push(match &benchmark.samples {
+                Ok(samples) => {
+                    let coefficients = [by_minimum[tested], by_mean[tested], by_median[tested]];
+                    tested += 1;
+                    BenchmarkAnswer::tested_on(samples, &benchmark.entry, options, coefficients)?
+                }
+                Err(unreadable) => BenchmarkAnswer::ignored(&benchmark.entry, unreadable),
+            });
+        }
         Ok(Self {
+            schema_version: SCHEMA_VERSION,
             configuration,
             mode: options.mode,
             legacy_ks: options.legacy_ks,
             confidence: options.level,
-            weights: weighted,
             proportions: [
-                proportion(Protocol::Mean, &found, &members, &weights, options)?,
-                proportion(Protocol::Median, &found, &members, &weights, options)?,
+                proportion(Protocol::Mean, &answers, &members, &weights, options)?,
+                proportion(Protocol::Median, &answers, &members, &weights, options)?,
             ],
-            benchmarks: found,
+            weights: match weights {
+                BenchmarkWeights::Equal => Weights::Equal,
+                BenchmarkWeights::Fraction => Weights::Fraction,
+                BenchmarkWeights::Custom(_) => Weights::Custom,
+            },
+            benchmarks: answers,
             overall,
             speedup_means,
             warnings,
@@ -261,7 +293,7 @@ fn proportion(
 ) -> Result<AcceleratedShare<Interval, OverallGain>, ConfiguredError> {
     let tested = found.iter().filter_map(BenchmarkAnswer::tested);
     let accelerated: Vec<bool> = tested.map(|one| one.verdict(by).significant == Some(true)).collect();
-    let asking = Asking {
+    let question = ShareQuestion {
         by,
         members,
         weights,
@@ -270,18 +302,21 @@ fn proportion(
         interval: options.proportion_interval,
         selection: Selection::Drawn,
     };
-    AcceleratedShare::new(&accelerated, &asking, |interval| interval)
+    AcceleratedShare::new(&accelerated, &question, |interval| interval)
 }
 
 /// What the order of the runs of all samples says, together.
 fn order(benchmarks: &[ConfiguredBenchmark], options: &ConfiguredOptions) -> Option<Warning> {
     let level = options.level.unwrap_or(ConfidenceLevel::USUAL);
-    let of = |one: &ConfiguredBenchmark| {
-        let sides = ["the baseline", "the candidate"].into_iter().zip(one.samples.as_ref().ok()?);
-        let found = |(version, sample)| DiagnosticsFinding::of_runs(version, &one.name, sample, level);
-        Some(sides.map(found).collect::<Vec<_>>())
-    };
-    order_dependence(&benchmarks.iter().filter_map(of).flatten().collect::<Vec<_>>(), level)
+    let mut findings = Vec::new();
+    for benchmark in benchmarks {
+        if let Ok([baseline, candidate]) = &benchmark.samples {
+            let name = &benchmark.entry.name;
+            findings.push(DiagnosticsFinding::for_runs("the baseline", name, baseline, level));
+            findings.push(DiagnosticsFinding::for_runs("the candidate", name, candidate, level));
+        }
+    }
+    order_dependence(&findings, level)
 }
 
 fn member(configured: &ConfiguredBenchmark) -> Option<SuiteMember<'_>> {
@@ -311,43 +346,45 @@ impl From<Overall> for OverallGain {
 }
 
 impl BenchmarkAnswer {
-    fn new(
-        configured: &ConfiguredBenchmark,
-        options: &ConfiguredOptions,
-        next_coefficients: &mut impl FnMut() -> [f64; 3],
-    ) -> Result<Self, ConfiguredError> {
-        let ConfiguredBenchmark { name, files, .. } = configured;
-        let [baseline, candidate] = match &configured.samples {
-            Ok(samples) => samples,
-            Err(unreadable) => {
-                let not_readable = unreadable.iter().cloned().map(BenchmarkWarning::NotReadable);
-                return Ok(Self {
-                    name: name.clone(),
-                    state: BenchmarkState::Ignored { files: files.clone() },
-                    warnings: not_readable.chain([BenchmarkWarning::SamplesUnavailable]).collect(),
-                });
-            }
-        };
-        let test = SpeedupTest::with_rules(baseline, candidate, rules(options));
-        let test = test.map_err(|source| ConfiguredError::Ratio { name: name.clone(), source })?;
-        let [mean, median] = verdicts(&test, configured.level.given(), options);
-        let samples = [baseline, candidate];
-        let mut warnings = BenchmarkWarning::of_samples(samples);
-        for (protocol, verdict) in [(Protocol::Mean, &mean), (Protocol::Median, &median)] {
-            let sizes = samples.map(Sample::len);
-            let more = BenchmarkWarning::of_conclusion(protocol, &verdict.conclusion, sizes, options.mode);
-            warnings.extend(more);
+    fn ignored(entry: &ConfigurationEntry, unreadable: &[UnreadableFile]) -> Self {
+        let mut warnings: Vec<Warning> = unreadable.iter().map(warning::not_readable).collect();
+        warnings.push(warning::samples_unavailable());
+        Self {
+            name: entry.name.clone(),
+            state: BenchmarkState::Ignored { files: entry.files.clone() },
+            warnings,
         }
+    }
+
+    fn tested_on(
+        samples: &[Sample; 2],
+        entry: &ConfigurationEntry,
+        options: &ConfiguredOptions,
+        coefficients: [f64; 3],
+    ) -> Result<Self, ConfiguredError> {
+        let [baseline, candidate] = samples;
+        let test = SpeedupTest::with_rules(baseline, candidate, rules(options))
+            .map_err(|source| ConfiguredError::Ratio { name: entry.name.clone(), source })?;
+        let [mean, median] = verdicts(&test, entry.level.given(), options);
+        let sizes = [baseline.len(), candidate.len()];
+        let mut warnings = warning::sample_warnings(samples);
+        warnings.extend(warning::conclusion_warnings(Protocol::Mean, &mean.conclusion, sizes, options.mode));
+        warnings.extend(warning::conclusion_warnings(
+            Protocol::Median,
+            &median.conclusion,
+            sizes,
+            options.mode,
+        ));
         let tested = TestedBenchmark {
-            baseline: FileFacts::new(&files[0], baseline),
-            candidate: FileFacts::new(&files[1], candidate),
+            baseline: FileFacts::new(&entry.files[0], baseline),
+            candidate: FileFacts::new(&entry.files[1], candidate),
             speedups: test.speedups,
             mean,
             median,
             probability_faster: test.median.probability_faster(),
-            coefficients: next_coefficients(),
+            coefficients,
         };
-        Ok(Self { name: name.clone(), state: BenchmarkState::Tested(Box::new(tested)), warnings })
+        Ok(Self { name: entry.name.clone(), state: BenchmarkState::Tested(Box::new(tested)), warnings })
     }
 
     /// The answers of its protocols, if it was tested.
@@ -395,43 +432,86 @@ impl FileFacts {
     }
 }
 
-/// The weights of the benchmarks that can be tested, and what they are called.
+/// The sub-tests' rules: those of the program that is reproduced.
+fn rules(options: &ConfiguredOptions) -> Rules {
+    match options.mode {
+        SpeedupTestMode::Exact => Rules::PUBLISHED_TESTS,
+        SpeedupTestMode::Published if options.legacy_ks => Rules::PUBLISHED_BEFORE_R_4_2,
+        SpeedupTestMode::Published => Rules::PUBLISHED,
+    }
+}
+
+/// The verdicts on the mean and on the median, at the level of the configuration's line or of the command line, or at
+/// the best one.
+fn verdicts(
+    test: &SpeedupTest,
+    own: Option<ConfidenceLevel>,
+    options: &ConfiguredOptions,
+) -> [ProtocolVerdict; 2] {
+    let faster = Question::CandidateFaster;
+    // The published program lets the command line override the configuration.
+    if options.mode == SpeedupTestMode::Published {
+        let level = options.level.or(own);
+        let verdicts = [
+            published::verdict(level, |risk| test.mean.at_risk(faster, risk)),
+            published::verdict(level, |risk| test.median.at_risk(faster, risk)),
+        ];
+        return verdicts.map(|mut verdict| {
+            if verdict.no_level_above_half {
+                verdict.conclusion.caveats.push(Caveat::NoLevelAboveHalf);
+            }
+            verdict
+        });
+    }
+    match own.or(options.level) {
+        Some(level) => [test.mean.at(faster, level), test.median.at(faster, level)]
+            .map(|conclusion| ProtocolVerdict::new(Some(level.get()), conclusion)),
+        None => [test.mean.best(faster), test.median.best(faster)].map(|conclusion| {
+            // A risk too small for a double does not make certainty.
+            let confidence = conclusion.confidence().map(|level| level.min(1.0 - f64::EPSILON / 2.0));
+            ProtocolVerdict::new(confidence, conclusion)
+        }),
+    }
+}
+
+/// The weights of the benchmarks that can be tested.
 fn weights(
     benchmarks: &[ConfiguredBenchmark],
     options: &ConfiguredOptions,
-    warnings: &mut Vec<ConfigurationWarning>,
-) -> Result<(BenchmarkWeights, Weights), ConfiguredError> {
+    warnings: &mut Vec<Warning>,
+) -> Result<BenchmarkWeights, ConfiguredError> {
     match options.weights {
-        Weights::Equal => return Ok((BenchmarkWeights::Equal, Weights::Equal)),
-        Weights::Fraction => return Ok((BenchmarkWeights::Fraction, Weights::Fraction)),
+        Weights::Equal => return Ok(BenchmarkWeights::Equal),
+        Weights::Fraction => return Ok(BenchmarkWeights::Fraction),
         Weights::Custom => {}
     }
-    let coefficients: Vec<_> = benchmarks.iter().map(|one| one.coefficient).collect();
-    for one in benchmarks {
-        if let Some(value) = one.coefficient.filter(|value| *value <= 0.0) {
-            return Err(ConfiguredError::Coefficient { line: one.line, value });
+    let coefficients: Vec<_> = benchmarks.iter().map(|one| one.entry.coefficient).collect();
+    for ConfiguredBenchmark { entry, .. } in benchmarks {
+        if let Some(value) = entry.coefficient.filter(|value| *value <= 0.0) {
+            return Err(ConfiguredError::Coefficient { line: entry.line, value });
         }
     }
     let missing = coefficients.iter().filter(|coefficient| coefficient.is_none()).count();
     if missing == coefficients.len() {
-        return Ok((BenchmarkWeights::Equal, Weights::Equal));
+        return Ok(BenchmarkWeights::Equal);
     }
     if missing > 0 {
         if options.mode == SpeedupTestMode::Exact {
-            let first = benchmarks.iter().find(|one| one.coefficient.is_none());
-            return Err(ConfiguredError::MissingCoefficient { line: first.map_or(0, |one| one.line) });
+            let first = benchmarks.iter().find(|one| one.entry.coefficient.is_none());
+            return Err(ConfiguredError::MissingCoefficient { line: first.map_or(0, |one| one.entry.line) });
         }
-        warnings.push(ConfigurationWarning::MissingCoefficients { missing });
-        return Ok((BenchmarkWeights::Equal, Weights::Equal));
+        warnings.push(warning::missing_coefficients(missing));
+        return Ok(BenchmarkWeights::Equal);
     }
-    let equally = options.mode == SpeedupTestMode::Published
-        && published::weights(&coefficients) == BenchmarkWeights::Equal;
-    if equally {
+    // The published program reads a column of whole numbers as another type, and weighs equally.
+    if options.mode == SpeedupTestMode::Published
+        && published::weights(&coefficients) == BenchmarkWeights::Equal
+    {
         if coefficients.windows(2).any(|two| two[0] != two[1]) {
-            warnings.push(ConfigurationWarning::WholeCoefficients);
+            warnings.push(warning::whole_coefficients());
         }
-        return Ok((BenchmarkWeights::Equal, Weights::Equal));
+        return Ok(BenchmarkWeights::Equal);
     }
     let tested = benchmarks.iter().filter(|one| one.samples.is_ok());
-    Ok((BenchmarkWeights::Custom(tested.filter_map(|one| one.coefficient).collect()), Weights::Custom))
+    Ok(BenchmarkWeights::Custom(tested.filter_map(|one| one.entry.coefficient).collect()))
 }

@@ -1,9 +1,7 @@
 //! Whether the runs are what the methods take them for: independent, without drift, of a continuous metric.
 
-use super::method::{Asked, FindResult, Found};
-use super::{
-    Findings, Inquiry, Method, Preference, blocks, pairing::Pair, pairing::Pairing, suite::Observed,
-};
+use super::method::{FindResult, MethodFindings, MethodSpec};
+use super::{Findings, Inquiry, Method, Preference, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::count::{counted, percent};
 use serde::Serialize;
@@ -53,7 +51,7 @@ pub struct Diagnostic {
 
 pub(super) struct Options;
 
-impl Asked for Options {
+impl MethodSpec for Options {
     fn name(&self) -> &'static str {
         "diagnostics of run order and granularity"
     }
@@ -75,7 +73,7 @@ impl Asked for Options {
     }
 }
 
-impl Found for Vec<DiagnosticsFinding> {
+impl MethodFindings for Vec<DiagnosticsFinding> {
     fn reasons(&self) -> Vec<Reason> {
         let all = self.iter().flat_map(|one| &one.diagnostics);
         all.filter_map(|diagnostic| diagnostic.reason.clone()).collect()
@@ -87,51 +85,66 @@ impl Found for Vec<DiagnosticsFinding> {
 }
 
 fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<DiagnosticsFinding> {
-    let versions = pairing.versions.iter().zip(&pairing.samples);
-    let one = |version: &str, one: &Observed<'_>| {
-        of(version, &one.named.benchmark, (&one.sample, &one.groups()), level)
-    };
-    versions.flat_map(|(version, samples)| samples.iter().map(move |sample| one(version, sample))).collect()
+    let mut found = Vec::new();
+    for (version, samples) in pairing.versions.iter().zip(&pairing.samples) {
+        for one in samples {
+            let benchmark = &one.named.benchmark;
+            found.push(diagnose(version, benchmark, &one.sample, &one.groups(), level));
+        }
+    }
+    found
 }
 
-/// Of what a method takes for independent: where it takes pairs, the ratios within them stand for both samples, as what is common
-/// to a pair does not count.
-pub(super) fn of_compared(
+/// Diagnoses what a method takes for independent: where it takes pairs, the ratios within them stand for both samples, as what is
+/// common to a pair does not count.
+pub(super) fn diagnose_compared(
     pairing: &Pairing<'_>,
     method: &Method,
     level: ConfidenceLevel,
 ) -> Vec<DiagnosticsFinding> {
-    let ratios = |candidate: &str, pair: &Pair<'_>| {
-        let ratios = blocks::ratios(pair)?;
-        Some(DiagnosticsFinding::of_runs(candidate, pair.benchmark, &ratios, level))
-    };
-    let of_pairs = method.asked().takes_pairs().then(|| pairing.each(Preference::Lower, ratios));
-    let of_pairs: Vec<_> = of_pairs.into_iter().flatten().flatten().collect();
-    let is_baseline = |one: &DiagnosticsFinding| pairing.versions.first() == Some(&one.version.as_str());
-    let is_paired = |one: &DiagnosticsFinding| {
-        let mut own = of_pairs.iter().filter(|pair| pair.benchmark == one.benchmark);
-        own.any(|pair| pair.version == one.version || is_baseline(one))
-    };
     let mut found = find(pairing, level);
-    found.retain(|one| !is_paired(one));
+    if !method.spec().takes_pairs() {
+        return found;
+    }
+    let of_pairs = pairing.each(Preference::Lower, |candidate, pair| {
+        Some(DiagnosticsFinding::for_runs(candidate, pair.benchmark, &pair.ratios()?, level))
+    });
+    let of_pairs: Vec<_> = of_pairs.into_iter().flatten().collect();
+    let baseline = pairing.versions.first().copied();
+    // A baseline's sample is in the pairs of any candidate.
+    found.retain(|one| {
+        let is_baseline = baseline == Some(one.version.as_str());
+        let mut own = of_pairs.iter().filter(|pair| pair.benchmark == one.benchmark);
+        !own.any(|pair| is_baseline || pair.version == one.version)
+    });
     found.extend(of_pairs);
     found
 }
 
-/// That runs depend on their order, where the diagnostics of all samples, adjusted together, say so: whatever compares plain samples
-/// takes their independence on trust.
-pub fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) -> Option<Warning> {
-    let all = || found.iter().flat_map(|one| one.diagnostics.iter().map(move |diagnostic| (one, diagnostic)));
-    let p_values: Vec<_> = all().map(|(_, diagnostic)| diagnostic.p_value.map(PValue::clamped)).collect();
-    let adjusted = Adjustment::Holm.adjust(&p_values);
-    let rejects = |p_value: &Option<PValue>| p_value.is_some_and(|p_value| p_value.rejects_at(level.risk()));
-    let signs = all().zip(&adjusted).filter(|(_, p_value)| rejects(p_value));
-    let mut named: Vec<String> =
-        signs.map(|((one, _), _)| format!("{} of {}", one.benchmark, one.version)).collect();
+/// Warns that runs depend on their order, where the diagnostics of all samples, adjusted together, say so: whatever compares plain
+/// samples takes their independence on trust.
+pub(crate) fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) -> Option<Warning> {
+    let mut samples = Vec::new();
+    let mut p_values = Vec::new();
+    for one in found {
+        for diagnostic in &one.diagnostics {
+            samples.push(one);
+            p_values.push(diagnostic.p_value.map(PValue::clamped));
+        }
+    }
+    // All diagnostics of all samples are one family: each alone would alarm in one of twenty samples.
+    let mut named = Vec::new();
+    for (one, p_value) in samples.into_iter().zip(Adjustment::Holm.adjust(&p_values)) {
+        if p_value.is_some_and(|p_value| p_value.rejects_at(level.risk())) {
+            named.push(format!("{} of {}", one.benchmark, one.version));
+        }
+    }
     named.dedup();
-    let (first, more) = (named.first()?, named.len() - 1);
-    let more =
-        if more == 0 { String::new() } else { format!(" and {} more", counted(more as u64, "sample")) };
+    let first = named.first()?;
+    let more = match named.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {} more", counted(more as u64, "sample")),
+    };
     Some(Warning::new(
         WarningCode::OrderDependence,
         format!(
@@ -144,57 +157,62 @@ pub fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) ->
 }
 
 impl DiagnosticsFinding {
-    /// Of the runs of one sample, in their order.
-    pub fn of_runs(version: &str, benchmark: &str, sample: &Sample, level: ConfidenceLevel) -> Self {
-        of(version, benchmark, (sample, std::slice::from_ref(sample)), level)
+    /// Diagnoses the runs of one sample, in their order.
+    pub(crate) fn for_runs(version: &str, benchmark: &str, sample: &Sample, level: ConfidenceLevel) -> Self {
+        diagnose(version, benchmark, sample, std::slice::from_ref(sample), level)
     }
 }
 
-/// Of a sample, within whose groups there is a first run.
-fn of(
+/// Diagnoses a sample, in each of whose `groups` there is a first run.
+fn diagnose(
     version: &str,
     benchmark: &str,
-    (sample, groups): (&Sample, &[Sample]),
+    sample: &Sample,
+    groups: &[Sample],
     level: ConfidenceLevel,
 ) -> DiagnosticsFinding {
     let two_sided = Alternative::TwoSided;
+    let autocorrelation = Autocorrelation::new(sample);
+    let runs_test = RunsTest::new(sample);
     let drift = Drift::new(sample);
-    let made = |statistic: f64, p_value: PValue| (statistic, p_value.told());
+    let first_run = FirstRunEffect::new(groups);
+    let drift_name = drift.as_ref().map_or(Drift::NAME_NORMAL, Drift::name);
     let diagnostics = vec![
         Diagnostic::new(
             "autocorrelation",
             Autocorrelation::NAME,
-            Autocorrelation::new(sample).map(|test| made(test.coefficient(), test.p_value(two_sided))),
+            autocorrelation.map(|test| (test.coefficient(), test.p_value(two_sided))),
         ),
         Diagnostic::new(
             "runs_test",
             RunsTest::NAME,
-            RunsTest::new(sample).map(|test| made(test.series() as f64, test.p_value(two_sided))),
+            runs_test.map(|test| (test.series() as f64, test.p_value(two_sided))),
         ),
         Diagnostic::new(
             "drift",
-            drift.as_ref().map_or(Drift::NAME_NORMAL, Drift::name),
-            drift.as_ref().map(|test| made(test.s() as f64, test.p_value(two_sided))).map_err(|error| *error),
+            drift_name,
+            drift.as_ref().map(|test| (test.s() as f64, test.p_value(two_sided))).map_err(|error| *error),
         ),
         Diagnostic::new(
             "first_run",
             FirstRunEffect::NAME,
-            FirstRunEffect::new(groups).map(|test| made(test.difference(), test.p_value(two_sided))),
+            first_run.map(|test| (test.difference(), test.p_value(two_sided))),
         ),
     ];
-    let rejects = |one: &&Diagnostic| one.p_value.is_some_and(|p| p <= level.risk().get());
+    let risk = level.risk().get();
+    let signs = diagnostics.iter().filter(|one| one.p_value.is_some_and(|p_value| p_value <= risk));
     let granularity = Granularity::new(sample);
     DiagnosticsFinding {
         version: version.to_owned(),
         benchmark: benchmark.to_owned(),
-        signs: diagnostics.iter().filter(rejects).map(|one| one.code).collect(),
+        signs: signs.map(|one| one.code).collect(),
         diagnostics,
         slope: drift.ok().map(|drift| drift.slope()),
         tied_share: granularity.tied_share(),
         tie_probability: granularity.tie_probability(),
         grid: granularity.grid(),
         metric_kind: granularity.kind(),
-        caveats: (granularity.tied_share() > 0.0).then(ties).into_iter().collect(),
+        caveats: if granularity.tied_share() > 0.0 { vec![ties()] } else { Vec::new() },
     }
 }
 
@@ -207,9 +225,9 @@ fn ties() -> Warning {
 }
 
 impl Diagnostic {
-    fn new(code: &'static str, method: &'static str, made: Result<(f64, f64), RunOrderError>) -> Self {
+    fn new(code: &'static str, method: &'static str, made: Result<(f64, PValue), RunOrderError>) -> Self {
         let (statistic, p_value, reason) = match made {
-            Ok((statistic, p_value)) => (Some(statistic), Some(p_value), None),
+            Ok((statistic, p_value)) => (Some(statistic), Some(p_value.told()), None),
             Err(error) => {
                 let cause = match error {
                     RunOrderError::TooFew { .. } => ReasonCode::TooFewRuns,

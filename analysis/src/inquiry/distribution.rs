@@ -1,10 +1,10 @@
 //! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
 //! observations and from the mixture (Worms 2016 §6).
 
-use super::bounds::{LARGEST_VALUE, MOST_ASKED};
+use super::refusal::{LARGEST_VALUE, MOST_ASKED};
 use super::{
-    Findings, Inquiry, InquiryError, IntervalAnswer, Preference, method::Asked, method::FindResult,
-    method::Found, mixture, mixture::refusal, pairing::Pairing, suite::Observed,
+    Findings, Inquiry, InquiryError, IntervalAnswer, Preference, method::FindResult, method::MethodFindings,
+    method::MethodSpec, mixture, mixture::refusal, pairing::Pairing, suite::ObservedSample,
 };
 use crate::conclusion::{Reason, ReasonCode, Warning};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl Default for DistributionOptions {
 }
 
 /// The law of one sample.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DistributionFinding {
     pub version: String,
     pub benchmark: String,
@@ -86,7 +86,7 @@ pub struct AtMostFinding {
     pub modelled: Option<f64>,
 }
 
-impl Asked for DistributionOptions {
+impl MethodSpec for DistributionOptions {
     fn name(&self) -> &'static str {
         "quantiles, probabilities and clusters, observed and of a Gaussian mixture"
     }
@@ -100,10 +100,13 @@ impl Asked for DistributionOptions {
     }
 
     fn find(&self, _inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
-        let versions = pairing.versions.iter().zip(&pairing.samples);
-        let all = versions.flat_map(|(version, samples)| samples.iter().map(move |one| (version, one)));
-        let found: Result<_, _> = all.map(|(version, one)| of(version, one, self, level)).collect();
-        found.map(Findings::Distribution)
+        let mut found = Vec::new();
+        for (version, samples) in pairing.versions.iter().zip(&pairing.samples) {
+            for observed in samples {
+                found.push(describe(version, observed, self, level)?);
+            }
+        }
+        Ok(Findings::Distribution(found))
     }
 
     fn check(&self) -> Result<(), InquiryError> {
@@ -111,13 +114,15 @@ impl Asked for DistributionOptions {
         if asked > MOST_ASKED {
             return Err(InquiryError::TooManyAsked(asked));
         }
-        let is_probability = |p: &&f64| **p > 0.0 && **p < 1.0;
-        if let Some(other) = self.probabilities.iter().find(|p| !is_probability(p)) {
-            return Err(InquiryError::Probability(*other));
+        for &probability in &self.probabilities {
+            if !(probability > 0.0 && probability < 1.0) {
+                return Err(InquiryError::Probability(probability));
+            }
         }
-        let is_bound = |bound: &&f64| bound.is_finite() && bound.abs() <= LARGEST_VALUE;
-        if let Some(other) = self.bounds.iter().find(|bound| !is_bound(bound)) {
-            return Err(InquiryError::Bound(*other));
+        for &bound in &self.bounds {
+            if !bound.is_finite() || bound.abs() > LARGEST_VALUE {
+                return Err(InquiryError::Bound(bound));
+            }
         }
         Ok(())
     }
@@ -127,13 +132,14 @@ impl Asked for DistributionOptions {
     }
 }
 
-impl Found for Vec<DistributionFinding> {
+impl MethodFindings for Vec<DistributionFinding> {
     fn reasons(&self) -> Vec<Reason> {
-        let of_one = |one: &DistributionFinding| {
-            let ends = one.quantiles.iter().filter_map(|quantile| quantile.interval.reason().cloned());
-            one.reason.clone().into_iter().chain(ends).collect::<Vec<_>>()
-        };
-        self.iter().flat_map(of_one).collect()
+        let mut reasons = Vec::new();
+        for one in self {
+            reasons.extend(one.reason.clone());
+            reasons.extend(one.quantiles.iter().filter_map(|quantile| quantile.interval.reason().cloned()));
+        }
+        reasons
     }
 
     fn caveats(&self) -> Vec<Warning> {
@@ -141,9 +147,9 @@ impl Found for Vec<DistributionFinding> {
     }
 }
 
-fn of(
+fn describe(
     version: &str,
-    observed: &Observed<'_>,
+    observed: &ObservedSample<'_>,
     options: &DistributionOptions,
     level: ConfidenceLevel,
 ) -> Result<DistributionFinding, InquiryError> {
@@ -152,24 +158,40 @@ fn of(
     let mixture = fit.as_ref().ok().map(|fit| &fit.mixture);
     let quantiles = options.probabilities.iter().map(|p| quantile(sample, mixture, *p, level));
     let at_most = options.bounds.iter().map(|bound| at_most(sample, mixture, *bound, level));
-    let clusters = mixture.filter(|_| options.clusters).map(|mixture| clusters(sample, mixture));
-    Ok(DistributionFinding {
+    let mut finding = DistributionFinding {
         version: version.to_owned(),
         benchmark: observed.named.benchmark.clone(),
         n: sample.len(),
         quantiles: quantiles.collect::<Result<_, _>>()?,
         at_most: at_most.collect::<Result<_, _>>()?,
-        components: mixture.map_or_else(Vec::new, |mixture| mixture.components().to_vec()),
-        cluster_sizes: mixture.zip(clusters.as_ref()).map(|(mixture, clusters)| {
-            let size = |number| clusters.iter().filter(|cluster| **cluster == number).count();
-            (1..=mixture.components().len()).map(size).collect()
-        }),
-        clusters,
-        caveats: fit
-            .as_ref()
-            .map_or_else(|_| Vec::new(), |fit| fit.caveats.iter().map(Warning::from).collect()),
-        reason: fit.err().map(refusal),
-    })
+        ..DistributionFinding::default()
+    };
+    match fit {
+        Ok(fit) => {
+            finding.components = fit.mixture.components().to_vec();
+            finding.caveats = fit.caveats.iter().map(Warning::from).collect();
+            if options.clusters {
+                finding.set_clusters(sample, &fit.mixture);
+            }
+        }
+        // What is observed stands without a mixture too.
+        Err(error) => finding.reason = Some(refusal(error)),
+    }
+    Ok(finding)
+}
+
+impl DistributionFinding {
+    fn set_clusters(&mut self, sample: &Sample, mixture: &Mixture) {
+        let mut sizes = vec![0; mixture.components().len()];
+        let mut clusters = Vec::with_capacity(sample.len());
+        for value in sample.in_run_order() {
+            let cluster = mixture.cluster(*value);
+            sizes[cluster] += 1;
+            clusters.push(cluster + 1);
+        }
+        self.clusters = Some(clusters);
+        self.cluster_sizes = Some(sizes);
+    }
 }
 
 fn quantile(
@@ -214,16 +236,12 @@ fn at_most(
     })
 }
 
-fn clusters(sample: &Sample, mixture: &Mixture) -> Vec<usize> {
-    sample.in_run_order().iter().map(|value| mixture.cluster(*value) + 1).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{super::Findings, super::Inquiry, super::Method, super::Suite, *};
 
     fn asked(values: Vec<f64>, options: DistributionOptions) -> Result<DistributionFinding, InquiryError> {
-        let suites = vec![Suite::of_one("before", "sort", values)];
+        let suites = vec![Suite::single("before", "sort", values)];
         match Inquiry::new(suites, Method::Distribution(options)).answer()?.findings {
             Findings::Distribution(mut of) => Ok(of.remove(0)),
             _ => panic!("another method answered"),

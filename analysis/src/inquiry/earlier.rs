@@ -1,6 +1,6 @@
 //! The authors' earlier protocol (Touati 2009).
 
-use super::method::{Asked, FindResult, Found};
+use super::method::{FindResult, MethodFindings, MethodSpec};
 use super::{Findings, Inquiry, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::GateError;
@@ -37,7 +37,7 @@ pub struct EarlierSuite {
 }
 
 /// One benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EarlierFinding {
     pub benchmark: String,
     /// Faster, no difference shown, or not enough data: the protocol knows no slowdown.
@@ -54,7 +54,7 @@ pub struct EarlierFinding {
     pub median_speedup: f64,
 }
 
-impl Asked for EarlierOptions {
+impl MethodSpec for EarlierOptions {
     fn name(&self) -> &'static str {
         EarlierProtocol::NAME
     }
@@ -66,25 +66,25 @@ impl Asked for EarlierOptions {
     }
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
-        let of = |(number, candidate): (usize, &str)| {
+        let mut suites = Vec::new();
+        for (number, candidate) in pairing.candidates() {
             let pairs = pairing.pairs(number, inquiry.better);
             let benchmarks: Vec<_> =
-                pairs.iter().map(|pair| one(pair, inquiry.better, self, level)).collect();
-            let accelerated = || benchmarks.iter().filter(|one| one.verdict == Verdict::Faster);
-            let levels = accelerated().filter_map(|one| one.best_confidence);
-            EarlierSuite {
+                pairs.iter().map(|pair| compare(pair, inquiry.better, self, level)).collect();
+            let levels: Vec<f64> = benchmarks.iter().filter_map(|one| one.best_confidence).collect();
+            suites.push(EarlierSuite {
                 candidate: candidate.to_owned(),
-                accelerated: accelerated().count() as u64,
-                confidence: levels.min_by(f64::total_cmp),
+                accelerated: benchmarks.iter().filter(|one| one.verdict == Verdict::Faster).count() as u64,
+                confidence: levels.into_iter().min_by(f64::total_cmp),
                 benchmarks,
                 caveats: vec![Warning::new(
                     WarningCode::Superseded,
                     "The authors' later protocol has superseded this one, whose verdict on small samples rests on a test of \
                      normality alone: use the Speedup-Test unless you compare with old results.",
                 )],
-            }
-        };
-        Ok(Findings::Earlier(pairing.candidates().map(of).collect()))
+            });
+        }
+        Ok(Findings::Earlier(suites))
     }
 
     fn check_gate(&self) -> Result<(), GateError> {
@@ -92,7 +92,7 @@ impl Asked for EarlierOptions {
     }
 }
 
-impl Found for Vec<EarlierSuite> {
+impl MethodFindings for Vec<EarlierSuite> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()
     }
@@ -102,48 +102,44 @@ impl Found for Vec<EarlierSuite> {
     }
 }
 
-fn one(
+fn compare(
     pair: &Pair<'_>,
     better: Preference,
     options: &EarlierOptions,
     level: ConfidenceLevel,
 ) -> EarlierFinding {
     let (first, second) = pair.samples();
-    let finding = |verdict, reason, difference, best_confidence| EarlierFinding {
+    let mut finding = EarlierFinding {
         benchmark: pair.benchmark.to_owned(),
-        verdict,
-        reason,
-        difference,
-        best_confidence,
         mean_speedup: first.mean() / second.mean(),
         median_speedup: first.median() / second.median(),
+        ..EarlierFinding::default()
     };
-    let protocol = EarlierProtocol::new(first, second).and_then(|protocol| {
+    let acceleration = EarlierProtocol::new(first, second).and_then(|protocol| {
         protocol.check_normality(level, options.normality)?;
-        Ok(protocol)
+        Ok(protocol.at(level))
     });
-    match protocol {
-        Ok(protocol) => {
-            let found = protocol.at(level);
-            let verdict = if found.accelerated { Verdict::Faster } else { Verdict::Undecided };
-            let p_value =
-                WelchTTest::new(first, second).map(|test| test.p_value(Alternative::Greater).told());
-            let best = p_value.ok().map(|p| 1.0 - p).filter(|_| found.accelerated);
-            finding(verdict, None, IntervalAnswer::new(&found.difference, better), best)
+    match acceleration {
+        Ok(acceleration) => {
+            finding.verdict = Verdict::Undecided;
+            finding.difference = IntervalAnswer::new(&acceleration.difference, better);
+            if acceleration.accelerated {
+                finding.verdict = Verdict::Faster;
+                // The interval excludes zero at every level below this one.
+                let test = WelchTTest::new(first, second).ok();
+                finding.best_confidence = test.map(|test| 1.0 - test.p_value(Alternative::Greater).told());
+            }
         }
         Err(error) => {
             let reason = refusal(&error, better);
-            let missing = IntervalAnswer::Missing { reason: reason.clone() };
-            finding(Verdict::NotEnoughData, Some(reason), missing, None)
+            finding.difference = IntervalAnswer::Missing { reason: reason.clone() };
+            finding.reason = Some(reason);
         }
     }
+    finding
 }
 
 fn refusal(error: &EarlierError, better: Preference) -> Reason {
-    let seen = |side: Side| match better {
-        Preference::Lower => side,
-        Preference::Higher => side.other(),
-    };
     match error {
         EarlierError::Means(source) => Reason::of(ReasonCode::Means, source),
         EarlierError::Ratio(source) => Reason::from(source),
@@ -151,13 +147,21 @@ fn refusal(error: &EarlierError, better: Preference) -> Reason {
             ReasonCode::NormalityUntested,
             format!(
                 "the normality of the {} cannot be tested: {}",
-                seen(*side).name(),
+                oriented(*side, better).name(),
                 source.in_a_sentence()
             ),
         ),
         EarlierError::NotNormal { side, p_value } => Reason::of(
             ReasonCode::SmallNotNormal,
-            &EarlierError::NotNormal { side: seen(*side), p_value: *p_value },
+            &EarlierError::NotNormal { side: oriented(*side, better), p_value: *p_value },
         ),
+    }
+}
+
+/// The side as the inquiry names it: where larger is better, the samples were compared in the other order.
+fn oriented(side: Side, better: Preference) -> Side {
+    match better {
+        Preference::Lower => side,
+        Preference::Higher => side.other(),
     }
 }

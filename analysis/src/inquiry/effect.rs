@@ -1,6 +1,6 @@
 //! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
-use super::method::{Asked, FindResult, Found, MethodEffort};
+use super::method::{FindResult, MethodEffort, MethodFindings, MethodSpec};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::gate::Conclusion;
@@ -8,8 +8,7 @@ use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::hint::Hinted, value::seed::Seed};
 use speedup_statistics::inference::{
-    Alternative, Caveat, ConfidenceLevel, Critical, Interval, PValue, RatioInterval, Side, Threshold,
-    ThresholdDecision,
+    Alternative, Caveat, ConfidenceLevel, Critical, PValue, RatioInterval, Side, Threshold, ThresholdDecision,
 };
 use speedup_statistics::levels::{
     BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance, MOST_DRAWS,
@@ -95,7 +94,7 @@ pub struct LevelsFinding {
     pub reshaped: Reshaped,
 }
 
-impl Asked for EffectOptions {
+impl MethodSpec for EffectOptions {
     fn name(&self) -> &'static str {
         "ratio of mean times by levels of repetition (Kalibera and Jones 2012)"
     }
@@ -106,11 +105,11 @@ impl Asked for EffectOptions {
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
         let threshold = Threshold::new(self.threshold)?;
-        let asked = Question { inquiry, options: self, threshold, level };
+        let setting = Setting { inquiry, options: self, threshold, level };
         let mut found = Vec::new();
         for (number, candidate) in pairing.candidates() {
             for pair in pairing.pairs(number, inquiry.better) {
-                found.push(asked.of(candidate, &pair)?);
+                found.push(setting.compare(candidate, &pair)?);
             }
         }
         Ok(Findings::Effect(found))
@@ -133,14 +132,15 @@ impl Asked for EffectOptions {
     }
 }
 
-impl Found for Vec<EffectFinding> {
+impl MethodFindings for Vec<EffectFinding> {
     fn reasons(&self) -> Vec<Reason> {
-        let of_one = |one: &EffectFinding| {
-            let of_bootstrap = one.bootstrap.as_ref().and_then(|bootstrap| bootstrap.interval.reason());
-            let reasons = one.reason.iter().chain(one.interval.reason()).chain(of_bootstrap);
-            reasons.cloned().collect::<Vec<_>>()
-        };
-        self.iter().flat_map(of_one).collect()
+        let mut reasons = Vec::new();
+        for one in self {
+            reasons.extend(one.reason.clone());
+            reasons.extend(one.interval.reason().cloned());
+            reasons.extend(one.bootstrap.iter().filter_map(|bootstrap| bootstrap.interval.reason().cloned()));
+        }
+        reasons
     }
 
     fn caveats(&self) -> Vec<Warning> {
@@ -148,7 +148,8 @@ impl Found for Vec<EffectFinding> {
     }
 
     fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
-        let of = |one: &EffectFinding| {
+        let mut plain = Vec::with_capacity(self.len());
+        for one in self {
             let ends = one.interval.ends();
             let verdict = match ends.map(|ends| ThresholdDecision::of_speedup_between(ends, Threshold::NONE))
             {
@@ -159,73 +160,79 @@ impl Found for Vec<EffectFinding> {
                     Verdict::Undecided
                 }
             };
-            let plain =
+            let conclusion =
                 Conclusion::new(&one.candidate, Some(&one.benchmark), verdict, Some(one.speedup), ends);
             // A verdict is of one direction, and its test of both.
-            (plain, [one.p_value.map(PValue::clamped); 2])
-        };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
+            plain.push((conclusion, [one.p_value.map(PValue::clamped); 2]));
+        }
+        Conclusion::adjusted(&plain, level)
     }
 }
 
-struct Question<'a> {
+/// A question about effect sizes, with what it is asked of.
+struct Setting<'a> {
     inquiry: &'a Inquiry,
     options: &'a EffectOptions,
     threshold: Threshold,
     level: ConfidenceLevel,
 }
 
-impl Question<'_> {
-    fn of(&self, candidate: &str, pair: &Pair<'_>) -> Result<EffectFinding, InquiryError> {
+impl Setting<'_> {
+    fn compare(&self, candidate: &str, pair: &Pair<'_>) -> Result<EffectFinding, InquiryError> {
         let better = self.inquiry.better;
-        let (first, second) = (pair.first.levels()?, pair.second.levels()?);
-        let (of_first, of_second) = (RandomEffects::new(&first), RandomEffects::new(&second));
-        let speedup = of_first.mean() / of_second.mean();
-        let size = EffectSize::new(of_first.clone(), of_second.clone());
-        let both = size.and_then(|size| size.exchanged().map(|speedup| (size, speedup)));
-        let p_value = both.as_ref().ok().map(|(size, _)| size.p_value(1.0, Alternative::TwoSided).told());
-        let (decision, reason, interval, time_ratio_interval) = match both {
-            Ok((size, speedup)) => {
-                let ratio = size.interval(self.level, Critical::Student);
-                let decision = ThresholdDecision::of_time_ratio(&ratio, self.threshold);
-                let speedup = speedup.interval(self.level, Critical::Student);
+        let first = pair.first.levels()?;
+        let second = pair.second.levels()?;
+        let first_effects = RandomEffects::new(&first);
+        let second_effects = RandomEffects::new(&second);
+        let speedup = first_effects.mean() / second_effects.mean();
+        let first_levels = self.levels(&first, &first_effects);
+        let second_levels = self.levels(&second, &second_effects);
+        let (baseline_levels, candidate_levels) = match better {
+            Preference::Lower => (first_levels, second_levels),
+            Preference::Higher => (second_levels, first_levels),
+        };
+        let mut finding = EffectFinding {
+            candidate: candidate.to_owned(),
+            benchmark: pair.benchmark.to_owned(),
+            decision: ThresholdDecision::NotEnoughData,
+            reason: None,
+            speedup,
+            interval: IntervalAnswer::default(),
+            p_value: None,
+            time_ratio: 1.0 / speedup,
+            time_ratio_interval: IntervalAnswer::default(),
+            bootstrap: self
+                .options
+                .bootstrap
+                .map(|draws| self.bootstrap(candidate, pair, draws, &first, &second)),
+            baseline_levels,
+            candidate_levels,
+        };
+        let sizes = EffectSize::new(first_effects, second_effects)
+            .and_then(|time_ratio| time_ratio.exchanged().map(|speedup| (time_ratio, speedup)));
+        match sizes {
+            Ok((time_ratio, speedup)) => {
+                let ratio = time_ratio.interval(self.level, Critical::Student);
+                finding.decision = ThresholdDecision::of_time_ratio(&ratio, self.threshold);
+                finding.p_value = Some(time_ratio.p_value(1.0, Alternative::TwoSided).told());
                 // A speedup is the effect size of the versions exchanged, and its caveats name them so.
                 let exchanged = match better {
                     Preference::Lower => Preference::Higher,
                     Preference::Higher => Preference::Lower,
                 };
-                let speedup = IntervalAnswer::of_ratio(&speedup, exchanged);
-                let ratio = IntervalAnswer::of_ratio(&ratio, better);
-                (decision, ratio.reason().cloned(), speedup, ratio)
+                let speedup = speedup.interval(self.level, Critical::Student);
+                finding.interval = IntervalAnswer::for_ratio(&speedup, exchanged);
+                finding.time_ratio_interval = IntervalAnswer::for_ratio(&ratio, better);
+                finding.reason = finding.time_ratio_interval.reason().cloned();
             }
             Err(error) => {
                 let reason = refusal(error, better);
-                let missing = IntervalAnswer::Missing { reason: reason.clone() };
-                (ThresholdDecision::NotEnoughData, Some(reason), missing.clone(), missing)
+                finding.interval = IntervalAnswer::Missing { reason: reason.clone() };
+                finding.time_ratio_interval = finding.interval.clone();
+                finding.reason = Some(reason);
             }
-        };
-        let bootstrap =
-            self.options.bootstrap.map(|draws| self.bootstrap(candidate, pair, draws, &first, &second));
-        let [of_first, of_second] =
-            [(&first, of_first), (&second, of_second)].map(|(levels, effects)| self.levels(levels, &effects));
-        let (baseline_levels, candidate_levels) = match better {
-            Preference::Lower => (of_first, of_second),
-            Preference::Higher => (of_second, of_first),
-        };
-        Ok(EffectFinding {
-            candidate: candidate.to_owned(),
-            benchmark: pair.benchmark.to_owned(),
-            decision,
-            reason,
-            speedup,
-            interval,
-            p_value,
-            time_ratio: 1.0 / speedup,
-            time_ratio_interval,
-            bootstrap,
-            baseline_levels,
-            candidate_levels,
-        })
+        }
+        Ok(finding)
     }
 
     fn levels(&self, levels: &LevelTree, effects: &RandomEffects) -> LevelsFinding {
@@ -251,54 +258,48 @@ impl Question<'_> {
         second: &LevelTree,
     ) -> BootstrapFinding {
         let statistic = self.options.statistic;
-        let missing = |interval| BootstrapFinding {
+        let mut finding = BootstrapFinding {
             statistic,
             draws,
             speedup: None,
-            interval,
+            interval: IntervalAnswer::default(),
             decision: ThresholdDecision::NotEnoughData,
         };
         if let Some(reason) = self.nothing_to_draw(first, second) {
-            return missing(IntervalAnswer::Missing { reason });
+            finding.interval = IntervalAnswer::Missing { reason };
+            return finding;
         }
         let purpose = format!("inquiry bootstrap {:?} of {:?}", pair.benchmark, candidate);
         let seed = Seed(self.inquiry.seed.child(&purpose).next_u64());
         let bootstrap = HierarchicalBootstrap { resampling: Resampling::EveryLevel, statistic, draws, seed };
-        match bootstrap.ratio(second, first) {
-            Ok(replicates) => {
-                let mut interval = replicates.interval(self.level);
-                let units = [first, second].map(|levels| levels.members(levels.depth()));
-                let units = units[0].min(units[1]);
-                if let RatioInterval::Bounded(interval) = &mut interval
-                    && units < FEWEST_UNITS_DRAWN
-                {
-                    interval.caveats.push(Caveat::FewUnits { units });
-                }
-                let few_draws = |interval: &Interval| {
-                    interval.caveats.iter().any(|caveat| matches!(caveat, Caveat::FewDraws { .. }))
-                };
-                let decision = if interval.bounded().is_some_and(few_draws) {
-                    ThresholdDecision::NotEnoughData
-                } else {
-                    ThresholdDecision::of_speedup(&interval, self.threshold)
-                };
-                BootstrapFinding {
-                    statistic,
-                    draws,
-                    speedup: Some(replicates.estimate()),
-                    decision,
-                    interval: IntervalAnswer::of_ratio(&interval, self.inquiry.better),
-                }
-            }
+        let replicates = match bootstrap.ratio(second, first) {
+            Ok(replicates) => replicates,
             Err(error) => {
                 let code = match error {
                     BootstrapError::Draws(_) => ReasonCode::Draws,
                     BootstrapError::BaselineZero => ReasonCode::BaselineZero,
                     BootstrapError::RatioTooLarge(_) => ReasonCode::RatioTooLarge,
                 };
-                missing(IntervalAnswer::refused(code, &error))
+                finding.interval = IntervalAnswer::refused(code, &error);
+                return finding;
+            }
+        };
+        let mut interval = replicates.interval(self.level);
+        // With few draws the ends are the extremes of the draws, by which nothing is decided.
+        let mut has_few_draws = false;
+        if let RatioInterval::Bounded(interval) = &mut interval {
+            has_few_draws = interval.caveats.iter().any(|caveat| matches!(caveat, Caveat::FewDraws { .. }));
+            let units = first.members(first.depth()).min(second.members(second.depth()));
+            if units < FEWEST_UNITS_DRAWN {
+                interval.caveats.push(Caveat::FewUnits { units });
             }
         }
+        if !has_few_draws {
+            finding.decision = ThresholdDecision::of_speedup(&interval, self.threshold);
+        }
+        finding.speedup = Some(replicates.estimate());
+        finding.interval = IntervalAnswer::for_ratio(&interval, self.inquiry.better);
+        finding
     }
 
     /// Why all replicates of a version would be one number, which no interval can be read off: a single unit of the highest
@@ -308,20 +309,22 @@ impl Question<'_> {
             Preference::Lower => [(Side::Baseline, first), (Side::Candidate, second)],
             Preference::Higher => [(Side::Candidate, first), (Side::Baseline, second)],
         };
-        let of_one_unit = |levels: &LevelTree| levels.members(levels.depth()) < 2;
-        if let Some((side, _)) = sides.iter().find(|(_, levels)| of_one_unit(levels)) {
-            return Some(Reason::new(
-                ReasonCode::NoError,
-                format!(
+        for (side, levels) in sides {
+            if levels.members(levels.depth()) < 2 {
+                let sentence = format!(
                     "a bootstrap draws from at least 2 units of the highest level, and the {} has one: repeat the \
                      highest level",
                     side.name()
-                ),
-            ));
+                );
+                return Some(Reason::new(ReasonCode::NoError, sentence));
+            }
         }
-        let constant = |levels: &LevelTree| levels.values().windows(2).all(|pair| pair[0] == pair[1]);
-        let both = sides.iter().all(|(_, levels)| constant(levels));
-        both.then(|| Reason::of(ReasonCode::Constant, &EffectSizeError::Constant))
+        for levels in [first, second] {
+            if levels.values().windows(2).any(|pair| pair[0] != pair[1]) {
+                return None;
+            }
+        }
+        Some(Reason::of(ReasonCode::Constant, &EffectSizeError::Constant))
     }
 }
 
@@ -348,12 +351,12 @@ impl EffectFinding {
     /// The caveats of its intervals, each once.
     pub fn caveats(&self) -> Vec<Warning> {
         let mut caveats: Vec<Warning> = Vec::new();
-        let of_bootstrap = self.bootstrap.iter().map(|bootstrap| &bootstrap.interval);
-        for interval in [&self.time_ratio_interval].into_iter().chain(of_bootstrap) {
-            for caveat in interval.caveats() {
-                if !caveats.contains(caveat) {
-                    caveats.push(caveat.clone());
-                }
+        let bootstrap = self.bootstrap.iter().map(|bootstrap| &bootstrap.interval);
+        for caveat in
+            std::iter::once(&self.time_ratio_interval).chain(bootstrap).flat_map(IntervalAnswer::caveats)
+        {
+            if !caveats.contains(caveat) {
+                caveats.push(caveat.clone());
             }
         }
         caveats

@@ -26,10 +26,17 @@ pub enum IntervalAnswer {
     },
 }
 
-/// That an interval covers 1 beside a verdict of one direction, where it does.
+/// Warns of an interval that covers 1 beside a verdict of one direction.
 pub(super) fn covers_one(verdict: Verdict, ends: Option<(f64, f64)>) -> Option<Warning> {
-    let covers_one = ends.is_some_and(|(lower, upper)| lower <= 1.0 && 1.0 <= upper);
-    (verdict.is_conclusive() && covers_one).then(|| Warning::from(&Caveat::IntervalCoversOne))
+    let (lower, upper) = ends?;
+    let covers_one = lower <= 1.0 && 1.0 <= upper;
+    if verdict.is_conclusive() && covers_one { Some(Warning::from(&Caveat::IntervalCoversOne)) } else { None }
+}
+
+impl Default for IntervalAnswer {
+    fn default() -> Self {
+        Self::missing(ReasonCode::NotEnoughData, "there is no test")
+    }
 }
 
 impl IntervalAnswer {
@@ -42,33 +49,32 @@ impl IntervalAnswer {
     }
 
     pub(super) fn new(interval: &Interval, better: Preference) -> Self {
-        let end = |end: f64| Some(end).filter(|end| end.is_finite());
-        let seen = |caveat: &Caveat| match better {
-            Preference::Lower => *caveat,
-            Preference::Higher => caveat.exchanged(),
-        };
+        let caveats = interval.caveats.iter().map(|caveat| match better {
+            Preference::Lower => Warning::from(caveat),
+            Preference::Higher => Warning::from(&caveat.exchanged()),
+        });
         Self::Bounded {
             method: interval.method.to_owned(),
-            lower: end(interval.lower),
-            upper: end(interval.upper),
+            lower: Some(interval.lower).filter(|end| end.is_finite()),
+            upper: Some(interval.upper).filter(|end| end.is_finite()),
             confidence: interval.level.get(),
-            caveats: interval.caveats.iter().map(seen).map(|caveat| Warning::from(&caveat)).collect(),
+            caveats: caveats.collect(),
         }
     }
 
-    pub(super) fn of_ratio(interval: &RatioInterval, better: Preference) -> Self {
+    pub(super) fn for_ratio(interval: &RatioInterval, better: Preference) -> Self {
         match interval {
             RatioInterval::Bounded(interval) => Self::new(interval, better),
             RatioInterval::Unbounded { reason, .. } => Self::Missing { reason: (*reason).into() },
         }
     }
 
-    pub(super) fn beside(mut self, verdict: Verdict) -> Self {
+    /// Adds the caveat that it covers 1 beside a verdict of one direction, where it does.
+    pub(super) fn warn_beside(&mut self, verdict: Verdict) {
         let covers = covers_one(verdict, self.ends());
-        if let Self::Bounded { caveats, .. } = &mut self {
+        if let Self::Bounded { caveats, .. } = self {
             caveats.extend(covers);
         }
-        self
     }
 
     /// What must be known of it.

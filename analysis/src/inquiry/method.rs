@@ -8,7 +8,7 @@ use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 pub(super) type FindResult = Result<Findings, InquiryError>;
 
 /// A method with its options.
-pub(super) trait Asked {
+pub(super) trait MethodSpec {
     fn name(&self) -> &'static str;
 
     /// Where it is from.
@@ -58,7 +58,7 @@ pub(super) trait Asked {
 }
 
 /// What a method found, beside its numbers.
-pub(super) trait Found {
+pub(super) trait MethodFindings {
     /// Why there is not enough data, and why intervals are missing, where there is not and they are.
     fn reasons(&self) -> Vec<Reason>;
 
@@ -95,8 +95,8 @@ pub struct Offer {
 /// The list of methods: what each is called, its file with its options if it has any, what it finds, and what it does. What it makes
 /// of the list are the types [`Method`] and [`Findings`], the [`METHODS`](super::METHODS) to choose from, and `with_findings!`.
 macro_rules! methods {
-    (@asked $module:ident) => { &$module::Options };
-    (@asked $module:ident $options:ident) => { $options };
+    (@spec $module:ident) => { &$module::Options };
+    (@spec $module:ident $options:ident) => { $options };
     ($d:tt $($name:ident $(($options:ident: $type:ty))? of $module:ident finds $findings:ty, $word:literal: $help:literal;)*) => {
         /// A method with its options.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,9 +118,9 @@ macro_rules! methods {
         ];
 
         impl Method {
-            fn asked(&self) -> &dyn Asked {
+            fn spec(&self) -> &dyn MethodSpec {
                 match self {
-                    $(Self::$name $(($options))? => methods!(@asked $module $($options)?),)*
+                    $(Self::$name $(($options))? => methods!(@spec $module $($options)?),)*
                 }
             }
 
@@ -143,7 +143,7 @@ macro_rules! methods {
         }
 
         impl Findings {
-            fn found(&self) -> &dyn Found {
+            fn found(&self) -> &dyn MethodFindings {
                 with_findings!(self, of => of)
             }
         }
@@ -164,17 +164,17 @@ impl Method {
 
     /// The full name.
     pub fn name(&self) -> &'static str {
-        self.asked().name()
+        self.spec().name()
     }
 
     /// Whether it needs two versions.
     pub fn compares(&self) -> bool {
-        self.asked().compares()
+        self.spec().compares()
     }
 
     /// What it draws at random.
     pub fn effort(&self) -> MethodEffort {
-        self.asked().effort()
+        self.spec().effort()
     }
 
     /// Whether gates can go by it.
@@ -182,6 +182,6 @@ impl Method {
     /// # Errors
     /// [`GateError`] for a method that has no verdict or knows no slowdown.
     pub fn check_gate(&self) -> Result<(), GateError> {
-        self.asked().check_gate()
+        self.spec().check_gate()
     }
 }

@@ -4,7 +4,7 @@
 //! that cannot be compared, and benchmarks that only one of two versions has.
 
 use super::InquiryError;
-use super::suite::{MissingBenchmark, MissingCause, Observed, Suite};
+use super::suite::{MissingBenchmark, MissingCause, ObservedSample, Suite};
 use crate::conclusion::{Verdict, Warning, WarningCode};
 use crate::gate::{Conclusion, Ruling};
 use serde::Serialize;
@@ -38,7 +38,7 @@ impl MissingCause {
 
 /// A benchmark that some version lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unmatched {
+pub struct UnmatchedBenchmark {
     pub benchmark: String,
     /// The versions without it.
     pub missing_in: Vec<String>,
@@ -67,7 +67,7 @@ impl fmt::Display for MissingSample {
 /// What a version has: its samples that can be compared, and what is missing of it.
 pub(super) struct Availability<'a> {
     pub(super) suite: &'a Suite,
-    pub(super) samples: BTreeMap<&'a str, Observed<'a>>,
+    pub(super) samples: BTreeMap<&'a str, ObservedSample<'a>>,
     pub(super) missing: BTreeMap<String, MissingSample>,
     /// Why the first of the samples that cannot be compared is none.
     refusal: Option<InquiryError>,
@@ -80,8 +80,10 @@ impl<'a> Availability<'a> {
         for sample in &suite.benchmarks {
             let name = sample.benchmark.as_str();
             if !names.insert(name) {
-                let (version, benchmark) = (suite.version.clone(), name.to_owned());
-                return Err(InquiryError::BenchmarkTwice { version, benchmark });
+                return Err(InquiryError::BenchmarkTwice {
+                    version: suite.version.clone(),
+                    benchmark: name.to_owned(),
+                });
             }
             match sample.observed(&suite.version) {
                 Ok(observed) => {
@@ -139,7 +141,7 @@ impl<'a> Availability<'a> {
 }
 
 /// The benchmarks that some version has or says to be missing, and that another has no usable sample of.
-pub(super) fn unmatched(versions: &[Availability<'_>]) -> Vec<Unmatched> {
+pub(super) fn unmatched(versions: &[Availability<'_>]) -> Vec<UnmatchedBenchmark> {
     let mut seen = BTreeSet::new();
     let mut unmatched = Vec::new();
     for version in versions {
@@ -151,7 +153,7 @@ pub(super) fn unmatched(versions: &[Availability<'_>]) -> Vec<Unmatched> {
             let lacking = versions.iter().filter(|version| !version.has(name));
             let missing_in: Vec<String> = lacking.map(|version| version.suite.version.clone()).collect();
             if !missing_in.is_empty() {
-                unmatched.push(Unmatched { benchmark: name.to_owned(), missing_in });
+                unmatched.push(UnmatchedBenchmark { benchmark: name.to_owned(), missing_in });
             }
         }
     }
@@ -230,6 +232,7 @@ fn rule(
     if compared.contains(name) {
         return None;
     }
+    // What both versions leave out on purpose nobody misses.
     let are_skipped =
         [before, after].iter().all(|one| one.is_some_and(|one| one.what.cause == MissingCause::Skipped));
     if are_skipped {
@@ -245,20 +248,21 @@ fn rule(
 }
 
 /// What is missing as caveats: what failed, and what is not compared for another reason.
-pub(super) fn caveats(versions: &[Availability<'_>], unmatched: &[Unmatched]) -> Vec<Warning> {
+pub(super) fn caveats(versions: &[Availability<'_>], unmatched: &[UnmatchedBenchmark]) -> Vec<Warning> {
     let mut failed = Vec::new();
     let mut other = Vec::new();
-    let mut told = BTreeSet::new();
+    // What a source says of a benchmark says also that it is absent.
+    let mut reported = BTreeSet::new();
     for version in versions {
         for (name, missing) in &version.missing {
             let texts = if missing.what.cause.is_failure() { &mut failed } else { &mut other };
             texts.push(missing.to_string());
-            told.insert((name.as_str(), version.suite.version.as_str()));
+            reported.insert((name.as_str(), version.suite.version.as_str()));
         }
     }
     for one in unmatched {
         let absent =
-            one.missing_in.iter().filter(|version| !told.contains(&(one.benchmark.as_str(), version)));
+            one.missing_in.iter().filter(|version| !reported.contains(&(one.benchmark.as_str(), version)));
         let absent: Vec<&str> = absent.map(String::as_str).collect();
         if !absent.is_empty() {
             other.push(format!("{} is not in {}", one.benchmark, absent.join(", ")));

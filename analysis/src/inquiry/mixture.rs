@@ -1,8 +1,8 @@
 //! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
-use super::method::{Asked, FindResult, Found, MethodEffort};
+use super::method::{FindResult, MethodEffort, MethodFindings, MethodSpec};
 use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pairing};
-use super::{bounds::LARGEST_VALUE, suite::Observed};
+use super::{refusal::LARGEST_VALUE, suite::ObservedSample};
 use crate::conclusion::{Reason, ReasonCode, Warning};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct MixtureFindings {
 }
 
 /// The mixture of one sample.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MixtureFinding {
     pub version: String,
     pub benchmark: String,
@@ -111,13 +111,13 @@ pub struct ShortestFinding {
     pub modelled: Option<Vec<f64>>,
 }
 
-struct Fitted<'p> {
+struct FittedSample<'p> {
     benchmark: &'p str,
-    observed: &'p Observed<'p>,
+    observed: &'p ObservedSample<'p>,
     mixture: Option<Mixture>,
 }
 
-impl Asked for MixtureOptions {
+impl MethodSpec for MixtureOptions {
     fn name(&self) -> &'static str {
         self.fit.name()
     }
@@ -128,29 +128,31 @@ impl Asked for MixtureOptions {
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
         let mut samples = Vec::new();
-        let mut fitted: Vec<Vec<Fitted<'_>>> = Vec::new();
+        let mut fitted: Vec<Vec<FittedSample<'_>>> = Vec::new();
         for (version, of_version) in pairing.versions.iter().zip(&pairing.samples) {
             let mut own = Vec::new();
             for observed in of_version {
                 let (finding, mixture) = sample(version, observed, inquiry.seed, self, level);
                 samples.push(finding);
-                own.push(Fitted { benchmark: &observed.named.benchmark, observed, mixture });
+                own.push(FittedSample { benchmark: &observed.named.benchmark, observed, mixture });
             }
             fitted.push(own);
         }
-        let by_name: Vec<BTreeMap<&str, &Fitted<'_>>> =
+        // Versions may lack a benchmark, so samples are found by its name.
+        let by_name: Vec<BTreeMap<&str, &FittedSample<'_>>> =
             fitted.iter().map(|own| own.iter().map(|one| (one.benchmark, one)).collect()).collect();
         let mut metrics = Vec::new();
         let mut shortest = Vec::new();
         for name in &pairing.benchmarks {
-            let all: Vec<&Fitted<'_>> = by_name.iter().filter_map(|own| own.get(name).copied()).collect();
+            let all: Vec<&FittedSample<'_>> =
+                by_name.iter().filter_map(|own| own.get(name).copied()).collect();
             if all.len() < 2 {
                 continue;
             }
             for (candidate, of_candidate) in pairing.versions.iter().zip(&all).skip(1) {
                 metrics.push(metric(candidate, name, all[0], of_candidate, self.delta, inquiry.better));
             }
-            shortest.push(shortest_of(name, &all, inquiry.better)?);
+            shortest.push(shortest_finding(name, &all, inquiry.better)?);
         }
         Ok(Findings::Mixture(MixtureFindings { samples, metrics, shortest }))
     }
@@ -181,7 +183,7 @@ impl Asked for MixtureOptions {
     }
 }
 
-impl Found for MixtureFindings {
+impl MethodFindings for MixtureFindings {
     fn reasons(&self) -> Vec<Reason> {
         self.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
     }
@@ -193,13 +195,17 @@ impl Found for MixtureFindings {
 
 fn sample(
     version: &str,
-    observed: &Observed<'_>,
+    observed: &ObservedSample<'_>,
     seed: Seed,
     options: &MixtureOptions,
     level: ConfidenceLevel,
 ) -> (MixtureFinding, Option<Mixture>) {
     let benchmark = &observed.named.benchmark;
-    let mut finding = MixtureFinding::empty(version, benchmark);
+    let mut finding = MixtureFinding {
+        version: version.to_owned(),
+        benchmark: benchmark.clone(),
+        ..MixtureFinding::default()
+    };
     let fit = match MixtureFit::with_method(&observed.sample, options.fit) {
         Ok(fit) => fit,
         Err(error) => {
@@ -217,6 +223,7 @@ fn sample(
     finding.modes = modes;
     finding.caveats = fit.caveats.iter().map(Warning::from).collect();
     if options.resamples > 0 {
+        // Each sample has random numbers of its own, so that one more sample changes nothing for the others.
         let purpose = format!("inquiry test of fit {benchmark:?} of {version:?}");
         let options = GoodnessOfFitOptions {
             resamples: options.resamples,
@@ -243,8 +250,8 @@ pub(super) fn refusal(error: MixtureFitError) -> Reason {
 fn metric(
     candidate: &str,
     benchmark: &str,
-    baseline: &Fitted<'_>,
-    of_candidate: &Fitted<'_>,
+    baseline: &FittedSample<'_>,
+    of_candidate: &FittedSample<'_>,
     delta: f64,
     better: Preference,
 ) -> MetricFinding {
@@ -268,27 +275,31 @@ fn metric(
     }
 }
 
-fn shortest_of(
+fn shortest_finding(
     benchmark: &str,
-    all: &[&Fitted<'_>],
+    all: &[&FittedSample<'_>],
     better: Preference,
 ) -> Result<ShortestFinding, InquiryError> {
-    // The greatest value is the least of the negatives.
-    let seen = |sample: &Sample| match better {
-        Preference::Lower => Ok(sample.clone()),
-        Preference::Higher => Sample::new(sample.in_run_order().iter().map(|x| -x).collect()),
-    };
-    let samples: Result<Vec<Sample>, _> = all.iter().map(|one| seen(&one.observed.sample)).collect();
-    let samples = samples.map_err(InquiryError::Sample)?;
-    let mirrored = |mixture: &Mixture| match better {
-        Preference::Lower => Some(mixture.clone()),
-        Preference::Higher => {
-            let negative = mixture.components().iter().map(|c| Component { mean: -c.mean, ..*c });
-            Mixture::new(negative.collect()).ok()
+    let mut samples = Vec::with_capacity(all.len());
+    let mut mixtures = Vec::with_capacity(all.len());
+    for one in all {
+        let sample = &one.observed.sample;
+        let mixture = one.mixture.as_ref();
+        // The greatest value is the least of the negatives.
+        match better {
+            Preference::Lower => {
+                samples.push(sample.clone());
+                mixtures.extend(mixture.cloned());
+            }
+            Preference::Higher => {
+                let negative = sample.in_run_order().iter().map(|x| -x).collect();
+                samples.push(Sample::new(negative).map_err(InquiryError::Sample)?);
+                mixtures.extend(mixture.and_then(mirrored));
+            }
         }
-    };
-    let mixtures: Option<Vec<Mixture>> =
-        all.iter().map(|one| one.mixture.as_ref().and_then(mirrored)).collect();
+    }
+    // All versions need one.
+    let mixtures = if mixtures.len() == all.len() { Some(mixtures) } else { None };
     Ok(ShortestFinding {
         benchmark: benchmark.to_owned(),
         observed: empirical::probability_shortest(&samples.iter().collect::<Vec<_>>()),
@@ -297,28 +308,13 @@ fn shortest_of(
     })
 }
 
-impl MixtureFinding {
-    fn empty(version: &str, benchmark: &str) -> Self {
-        Self {
-            version: version.to_owned(),
-            benchmark: benchmark.to_owned(),
-            reason: None,
-            components_count: None,
-            model: None,
-            components: Vec::new(),
-            bic: None,
-            log_likelihood: None,
-            modes: Vec::new(),
-            variability_level: None,
-            fit_distance: None,
-            fit_critical_distance: None,
-            fit_p_value: None,
-            fit_resamples: None,
-            fit_reason: None,
-            caveats: Vec::new(),
-        }
-    }
+fn mirrored(mixture: &Mixture) -> Option<Mixture> {
+    let negative =
+        mixture.components().iter().map(|component| Component { mean: -component.mean, ..*component });
+    Mixture::new(negative.collect()).ok()
+}
 
+impl MixtureFinding {
     fn test_fit(&mut self, sample: &Sample, options: GoodnessOfFitOptions, level: ConfidenceLevel) {
         match GoodnessOfFit::new(sample, options) {
             Ok(test) => {

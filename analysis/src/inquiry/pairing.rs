@@ -1,9 +1,11 @@
 //! The benchmarks that all versions have, by name.
 
-use super::bounds::{MOST_VALUES, MOST_VERSIONS};
-use super::missing::Unmatched;
+use super::missing::UnmatchedBenchmark;
 use super::missing::{Availability, nothing_compared, unmatched};
-use super::{Inquiry, InquiryError, Preference, blocked::Blocked, suite::Observed};
+use super::refusal::{MOST_VALUES, MOST_VERSIONS};
+use super::{
+    Inquiry, InquiryError, Preference, blocks::BenchmarkBlocks, blocks::BlockedSamples, suite::ObservedSample,
+};
 use crate::study::design::Arranged;
 use speedup_statistics::{ratio::BenchmarkWeights, ratio::SuiteMember, sample::Sample};
 use std::collections::BTreeSet;
@@ -15,9 +17,9 @@ pub(super) struct Pairing<'a> {
     /// The benchmarks that all versions have, in the baseline's order.
     pub(super) benchmarks: Vec<&'a str>,
     /// The samples, of each version those of the benchmarks above, in their order.
-    pub(super) samples: Vec<Vec<Observed<'a>>>,
+    pub(super) samples: Vec<Vec<ObservedSample<'a>>>,
     /// The benchmarks that a version lacks.
-    pub(super) unmatched: Vec<Unmatched>,
+    pub(super) unmatched: Vec<UnmatchedBenchmark>,
     /// What each version has and lacks; also those of which nothing can be compared, which are not in `versions`.
     pub(super) available: Vec<Availability<'a>>,
     /// What each of the benchmarks counts.
@@ -28,10 +30,10 @@ pub(super) struct Pairing<'a> {
 /// and the second is faster, whichever values are the better.
 pub(super) struct Pair<'p> {
     pub(super) benchmark: &'p str,
-    pub(super) first: &'p Observed<'p>,
-    pub(super) second: &'p Observed<'p>,
+    pub(super) first: &'p ObservedSample<'p>,
+    pub(super) second: &'p ObservedSample<'p>,
     /// What the blocks of both make of them, where they have any.
-    pub(super) blocked: Option<Blocked>,
+    pub(super) blocked: Option<BlockedSamples>,
 }
 
 impl<'a> Pairing<'a> {
@@ -43,14 +45,8 @@ impl<'a> Pairing<'a> {
         if suites.len() > MOST_VERSIONS {
             return Err(InquiryError::TooManyVersions { versions: suites.len() });
         }
-        if suites
-            .iter()
-            .flat_map(|suite| &suite.benchmarks)
-            .flat_map(|one| &one.runs)
-            .map(Vec::len)
-            .sum::<usize>()
-            > MOST_VALUES
-        {
+        let samples = suites.iter().flat_map(|suite| &suite.benchmarks);
+        if samples.flat_map(|sample| &sample.runs).map(Vec::len).sum::<usize>() > MOST_VALUES {
             return Err(InquiryError::TooManyValues);
         }
         let compares = inquiry.method.compares();
@@ -89,7 +85,7 @@ impl<'a> Pairing<'a> {
             versions.push(version.suite.version.as_str());
         }
         let weights = weights(inquiry, &benchmarks)?;
-        let unmatched = if inquiry.method.asked().pairs() { unmatched(&available) } else { Vec::new() };
+        let unmatched = if inquiry.method.spec().pairs() { unmatched(&available) } else { Vec::new() };
         Ok(Self { versions, benchmarks, samples, unmatched, available, weights })
     }
 
@@ -107,27 +103,46 @@ impl<'a> Pairing<'a> {
 
     /// The baseline beside the version numbered `candidate`, benchmark by benchmark.
     pub(super) fn pairs(&self, candidate: usize, better: Preference) -> Vec<Pair<'_>> {
-        let both = self.samples[0].iter().zip(&self.samples[candidate]);
-        self.benchmarks
-            .iter()
-            .zip(both)
-            .map(|(benchmark, (baseline, candidate))| {
-                let (first, second) = match better {
-                    Preference::Lower => (baseline, candidate),
-                    Preference::Higher => (candidate, baseline),
-                };
-                Pair { benchmark, first, second, blocked: Blocked::new(first, second) }
-            })
-            .collect()
+        let samples = self.samples[0].iter().zip(&self.samples[candidate]);
+        let mut pairs = Vec::with_capacity(self.benchmarks.len());
+        for (benchmark, (baseline, candidate)) in self.benchmarks.iter().zip(samples) {
+            let (first, second) = match better {
+                Preference::Lower => (baseline, candidate),
+                Preference::Higher => (candidate, baseline),
+            };
+            pairs.push(Pair { benchmark, first, second, blocked: BlockedSamples::new(first, second) });
+        }
+        pairs
     }
 
-    /// What `of` says of each candidate's name and pair, candidate by candidate.
-    pub(super) fn each<T>(&self, better: Preference, of: impl Fn(&'a str, &Pair<'_>) -> T) -> Vec<T> {
-        let all = self.candidates().flat_map(|(number, candidate)| {
-            let pairs = self.pairs(number, better);
-            pairs.iter().map(|pair| of(candidate, pair)).collect::<Vec<_>>()
-        });
-        all.collect()
+    /// Calls `compare` with the name and the pair of each candidate and benchmark, candidate by candidate.
+    pub(super) fn each<T>(&self, better: Preference, compare: impl Fn(&'a str, &Pair<'_>) -> T) -> Vec<T> {
+        let mut found = Vec::new();
+        for (number, candidate) in self.candidates() {
+            for pair in self.pairs(number, better) {
+                found.push(compare(candidate, &pair));
+            }
+        }
+        found
+    }
+
+    /// The candidates' benchmarks whose runs are in blocks.
+    pub(super) fn blocks(&self) -> Vec<BenchmarkBlocks> {
+        let mut found = Vec::new();
+        for (number, candidate) in self.candidates() {
+            for pair in self.pairs(number, Preference::Lower) {
+                let Some(blocked) = pair.blocked else { continue };
+                found.push(BenchmarkBlocks {
+                    about: match self.versions.len() {
+                        0..=2 => pair.benchmark.to_owned(),
+                        _ => format!("{} ({candidate})", pair.benchmark),
+                    },
+                    pairs: blocked.pairs.map_or(0, |pairs| pairs.samples().0.len()),
+                    left_out: blocked.left_out,
+                });
+            }
+        }
+        found
     }
 }
 
@@ -144,6 +159,13 @@ impl Pair<'_> {
     /// What is compared by methods that take pairs: the pairs in their order, or else the samples.
     pub(super) fn compared(&self) -> (&Sample, &Sample) {
         self.arranged().map_or_else(|| self.samples(), Arranged::samples)
+    }
+
+    /// The ratios within the pairs, whose order counts in the place of either version's.
+    pub(super) fn ratios(&self) -> Option<Sample> {
+        let (first, second) = self.arranged()?.samples();
+        let both = first.in_run_order().iter().zip(second.in_run_order());
+        Sample::new(both.map(|(x, y)| x / y).collect()).ok()
     }
 
     pub(super) fn member(&self) -> SuiteMember<'_> {

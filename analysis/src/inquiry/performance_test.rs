@@ -1,7 +1,7 @@
 //! The hierarchical performance test (Chen 2012): over all benchmarks, is a candidate faster, and how much for sure?
 
-use super::method::{Asked, FindResult, Found};
-use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pair, pairing::Pairing, suite::Observed};
+use super::method::{FindResult, MethodFindings, MethodSpec};
+use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::{count::counted, gate::Conclusion, gate::GateError};
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl Default for PerformanceTestOptions {
 }
 
 /// A candidate over all benchmarks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PerformanceFinding {
     pub candidate: String,
     /// Faster: more than γ times faster. Slower only where γ is 1: a speedup that was not shown is no slowdown.
@@ -77,7 +77,7 @@ pub struct PerformanceBenchmark {
     pub verdict: BenchmarkVerdict,
 }
 
-impl Asked for PerformanceTestOptions {
+impl MethodSpec for PerformanceTestOptions {
     fn name(&self) -> &'static str {
         HierarchicalPerformanceTest::NAME
     }
@@ -87,17 +87,18 @@ impl Asked for PerformanceTestOptions {
     }
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
-        let of = |(number, candidate): (usize, &str)| {
+        let mut found = Vec::new();
+        for (number, candidate) in pairing.candidates() {
             let pairs = pairing.pairs(number, inquiry.better);
-            match scores(&pairs, inquiry.better, self.reference) {
-                Ok(suite) => candidate_of(candidate, &pairs, &suite, self, level),
+            found.push(match scores(&pairs, inquiry.better, self.reference) {
+                Ok(suite) => compare(candidate, &pairs, &suite, self, level),
                 Err(error) => {
-                    let reason = Reason::new(ReasonCode::NoScores, told(&error, error.benchmark(), &pairs));
-                    PerformanceFinding::refused(candidate, self, reason)
+                    let sentence = with_benchmark(&error, error.benchmark(), &pairs);
+                    PerformanceFinding::refused(candidate, self, Reason::new(ReasonCode::NoScores, sentence))
                 }
-            }
-        };
-        Ok(Findings::PerformanceTest(pairing.candidates().map(of).collect()))
+            });
+        }
+        Ok(Findings::PerformanceTest(found))
     }
 
     fn check(&self) -> Result<(), InquiryError> {
@@ -113,7 +114,7 @@ impl Asked for PerformanceTestOptions {
     }
 }
 
-impl Found for Vec<PerformanceFinding> {
+impl MethodFindings for Vec<PerformanceFinding> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter()
             .flat_map(|one| [one.reason.clone(), one.reliable_speedup_reason.clone()])
@@ -146,25 +147,26 @@ fn scores(
             let mut baselines = Vec::with_capacity(pairs.len());
             for (benchmark, pair) in pairs.iter().enumerate() {
                 // Where larger is better, the candidate comes first.
-                let (candidate, baseline) = (pair.first, pair.second);
+                let candidate = &pair.first.sample;
+                let baseline = &pair.second.sample;
                 let reference = match reference {
-                    ScoreReference::FirstBaselineRun => baseline.sample.in_run_order()[0],
-                    ScoreReference::BaselineMedian => baseline.sample.median(),
+                    ScoreReference::FirstBaselineRun => baseline.in_run_order()[0],
+                    ScoreReference::BaselineMedian => baseline.median(),
                 };
-                let relative = |observed: &Observed<'_>| {
-                    let scores = observed.sample.in_run_order().iter().map(|score| score / reference);
-                    Sample::new(scores.collect())
-                        .map_err(|source| ScoreError::NotASample { benchmark, source })
-                };
-                candidates.push(relative(candidate)?);
-                baselines.push(relative(baseline)?);
+                candidates.push(relative(candidate, reference, benchmark)?);
+                baselines.push(relative(baseline, reference, benchmark)?);
             }
             ScoreSuite::of_matrices(candidates, baselines)
         }
     }
 }
 
-fn candidate_of(
+fn relative(scores: &Sample, reference: f64, benchmark: usize) -> Result<Sample, ScoreError> {
+    let relative = scores.in_run_order().iter().map(|score| score / reference).collect();
+    Sample::new(relative).map_err(|source| ScoreError::NotASample { benchmark, source })
+}
+
+fn compare(
     candidate: &str,
     pairs: &[Pair<'_>],
     suite: &ScoreSuite,
@@ -185,6 +187,7 @@ fn candidate_of(
         Ok(speedup) => (Some(speedup), None),
         Err(error) => (None, Some(refusal(&error, pairs))),
     };
+    // The r-Speedup is a question of its own, which may be refused where the test is not.
     let (verdict, reason) = verdict(&comparison, options.speedup_under_test, level);
     let benchmarks = pairs.iter().zip(&comparison.benchmarks).map(|(pair, verdict)| PerformanceBenchmark {
         benchmark: pair.benchmark.to_owned(),
@@ -212,11 +215,10 @@ fn verdict(
     speedup_under_test: f64,
     level: ConfidenceLevel,
 ) -> (Verdict, Option<Reason>) {
-    let rejects = |side| comparison.p_value(side).rejects_at(level.risk());
-    if rejects(Side::Candidate) {
+    if comparison.p_value(Side::Candidate).rejects_at(level.risk()) {
         return (Verdict::Faster, None);
     }
-    if speedup_under_test == 1.0 && rejects(Side::Baseline) {
+    if speedup_under_test == 1.0 && comparison.p_value(Side::Baseline).rejects_at(level.risk()) {
         return (Verdict::Slower, None);
     }
     // Of b benchmarks each sign is as likely as not, so the least p-value is one of 2 to the b.
@@ -242,33 +244,28 @@ fn code(error: &PerformanceTestError) -> ReasonCode {
 }
 
 fn refusal(error: &PerformanceTestError, pairs: &[Pair<'_>]) -> Reason {
-    Reason::new(code(error), told(error, error.benchmark(), pairs))
+    Reason::new(code(error), with_benchmark(error, error.benchmark(), pairs))
 }
 
 /// The error with its cause, which says what to do, and with the name of the benchmark that it is about.
-fn told(error: &dyn Hinted, benchmark: Option<usize>, pairs: &[Pair<'_>]) -> String {
-    let name = benchmark.and_then(|position| pairs.get(position)).map(|pair| pair.benchmark);
-    let said = [Some(with_causes(error)), error.hint().map(str::to_owned)];
-    let said = said.into_iter().flatten().collect::<Vec<_>>().join(": ");
-    name.map_or_else(|| said.clone(), |name| format!("the benchmark {name}: {said}"))
+fn with_benchmark(error: &dyn Hinted, benchmark: Option<usize>, pairs: &[Pair<'_>]) -> String {
+    let mut sentence = with_causes(error);
+    if let Some(hint) = error.hint() {
+        sentence = format!("{sentence}: {hint}");
+    }
+    match benchmark.and_then(|position| pairs.get(position)) {
+        Some(pair) => format!("the benchmark {}: {sentence}", pair.benchmark),
+        None => sentence,
+    }
 }
 
 impl PerformanceFinding {
     fn refused(candidate: &str, options: &PerformanceTestOptions, reason: Reason) -> Self {
         Self {
             candidate: candidate.to_owned(),
-            verdict: Verdict::NotEnoughData,
             reason: Some(reason),
             speedup_under_test: options.speedup_under_test,
-            confidence: None,
-            confidence_of_opposite: None,
-            p_value: None,
-            reliable_speedup: None,
-            reliable_speedup_reason: None,
-            geometric_mean_speedup: None,
-            signed_rank: None,
-            benchmarks: Vec::new(),
-            caveats: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -34,8 +34,8 @@ pub struct AcceleratedShare<I, O> {
     pub overall_of_accelerated: Option<O>,
 }
 
-/// What is asked of the proportion.
-pub(super) struct Asking<'a> {
+/// The benchmarks whose proportion is sought, and how.
+pub(super) struct ShareQuestion<'a> {
     pub(super) by: Protocol,
     /// The benchmarks, and what each counts.
     pub(super) members: &'a [SuiteMember<'a>],
@@ -50,21 +50,21 @@ pub(super) struct Asking<'a> {
 }
 
 impl<I, O: From<Overall>> AcceleratedShare<I, O> {
-    /// Of the benchmarks of which `accelerated` says whether they are; `told` makes of an interval what the answer has.
+    /// The share of the benchmarks that `accelerated` marks; `written` turns an interval into the form that the answer has.
     pub(super) fn new<E>(
         accelerated: &[bool],
-        asking: &Asking<'_>,
-        told: impl Fn(Interval) -> I,
+        question: &ShareQuestion<'_>,
+        written: impl Fn(Interval) -> I,
     ) -> Result<Self, E>
     where
         E: From<ProportionError> + From<PrecisionError> + From<SuiteError>,
     {
-        let &Asking { by, members, weights, level, precision, selection, .. } = asking;
+        let &ShareQuestion { by, members, weights, level, precision, selection, .. } = question;
         let alone = Overall::of_accelerated(members, accelerated, by.into(), weights)?;
-        let (faster, all) = (accelerated.iter().filter(|one| **one).count() as u64, accelerated.len() as u64);
+        let faster = accelerated.iter().filter(|one| **one).count() as u64;
+        let all = accelerated.len() as u64;
         let proportion = Proportion::new(faster, all, selection)?;
         let estimate = proportion.estimate();
-        let interval = |method| told(proportion.interval(method, level));
         // Benchmarks that were chosen say nothing of others; how many to draw is a question for drawn ones.
         let drawn = match selection {
             Selection::Chosen => Selection::Drawn,
@@ -76,9 +76,9 @@ impl<I, O: From<Overall>> AcceleratedShare<I, O> {
             accelerated: faster,
             benchmarks: all,
             estimate,
-            interval: interval(ProportionMethod::WilsonCorrected),
-            recommended: interval(ProportionMethod::recommended(all)),
-            asked: asking.interval.map(interval),
+            interval: written(proportion.interval(ProportionMethod::WilsonCorrected, level)),
+            recommended: written(proportion.interval(ProportionMethod::recommended(all), level)),
+            asked: question.interval.map(|method| written(proportion.interval(method, level))),
             condition_holds: proportion.satisfies_condition(),
             precision,
             benchmarks_needed: (needed > 0).then_some(needed),

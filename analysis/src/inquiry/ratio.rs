@@ -1,9 +1,9 @@
 //! The ratio of the declared centres with its two-sided interval, and what follows for the suite: what the report of an experiment
 //! says first, of plain samples.
 
-use super::method::{Asked, FindResult, Found};
-use super::{Findings, Inquiry, InquiryError, Preference, effect, missing};
-use super::{pairing::Pair, pairing::Pairing, suite::Grouping};
+use super::method::{FindResult, MethodFindings, MethodSpec};
+use super::pairing::{Pair, Pairing};
+use super::{Findings, Inquiry, InquiryError, Preference, effect, missing, suite::Grouping};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::gate::Conclusion;
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
@@ -55,7 +55,7 @@ pub struct RatioFinding {
     pub comparison: ComparisonReport,
 }
 
-impl Asked for RatioOptions {
+impl MethodSpec for RatioOptions {
     fn name(&self) -> &'static str {
         "ratio of the declared centres, two-sided"
     }
@@ -78,18 +78,19 @@ impl Asked for RatioOptions {
         Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
         let declared =
             Declared { noise: inquiry.noise_threshold, ..self.declared(pairing.benchmarks.len(), level) };
-        let of = |(number, candidate): (usize, &str)| {
+        let mut suites = Vec::new();
+        for (number, candidate) in pairing.candidates() {
             let pairs = pairing.pairs(number, inquiry.better);
             let PlainReport { suite, benchmarks, endpoints, warnings } =
                 plain_samples(inquiry, pairing, candidate, &pairs, &self.quantiles).compare(&declared);
-            RatioSuite {
+            suites.push(RatioSuite {
                 suite,
                 benchmarks: benchmarks.into_iter().flat_map(findings).collect(),
                 endpoints,
                 caveats: warnings.into_iter().map(Warning::with_names).collect(),
-            }
-        };
-        Ok(Findings::Ratio(pairing.candidates().map(of).collect()))
+            });
+        }
+        Ok(Findings::Ratio(suites))
     }
 
     fn check(&self) -> Result<(), InquiryError> {
@@ -126,14 +127,15 @@ impl Asked for RatioOptions {
     }
 }
 
-impl Found for Vec<RatioSuite> {
+impl MethodFindings for Vec<RatioSuite> {
     fn reasons(&self) -> Vec<Reason> {
-        let of = |suite: &RatioSuite| {
-            let of_benchmarks = suite.benchmarks.iter().filter_map(|one| one.comparison.reason.clone());
+        let mut reasons = Vec::new();
+        for suite in self {
+            reasons.extend(suite.benchmarks.iter().filter_map(|one| one.comparison.reason.clone()));
             let rows = suite.endpoints.iter().flat_map(|endpoint| &endpoint.rows);
-            of_benchmarks.chain(rows.filter_map(|row| row.reason.clone())).collect::<Vec<_>>()
-        };
-        self.iter().flat_map(of).collect()
+            reasons.extend(rows.filter_map(|row| row.reason.clone()));
+        }
+        reasons
     }
 
     fn caveats(&self) -> Vec<Warning> {
@@ -141,11 +143,12 @@ impl Found for Vec<RatioSuite> {
     }
 
     fn conclusions(&self, level: ConfidenceLevel, noise: Threshold) -> Vec<Conclusion> {
-        let of = |suite: &RatioSuite| {
+        let mut conclusions = Vec::new();
+        for suite in self {
             let own = suite.benchmarks.iter().map(|one| (one.benchmark.as_str(), &one.comparison));
-            Conclusion::of_suite(&suite.suite, own, &suite.endpoints, (noise, level))
-        };
-        self.iter().flat_map(of).collect()
+            conclusions.extend(Conclusion::of_suite(&suite.suite, own, &suite.endpoints, (noise, level)));
+        }
+        conclusions
     }
 }
 
@@ -161,14 +164,15 @@ pub(super) fn control(
     let pairs = control.pairs(1, inquiry.better);
     let name = control.versions[1];
     let (report, warnings) = plain_samples(inquiry, control, name, &pairs, &[]).control(&declared);
-    let lacking = control.unmatched.iter().filter(|one| pairing.benchmarks.contains(&one.benchmark.as_str()));
-    let lacking: Vec<&str> = lacking.map(|one| one.benchmark.as_str()).collect();
-    let uncontrolled = (!lacking.is_empty()).then(|| {
+    let mut warnings: Vec<Warning> = warnings.into_iter().map(Warning::with_names).collect();
+    let lacking = control.unmatched.iter().map(|one| one.benchmark.as_str());
+    let lacking: Vec<&str> = lacking.filter(|name| pairing.benchmarks.contains(name)).collect();
+    if !lacking.is_empty() {
         let sentence = format!("The control has no runs of these benchmarks: {}.", lacking.join(", "));
-        Warning::new(WarningCode::UncontrolledBenchmarks, sentence)
-    });
-    let missing = missing::caveats(&control.available[1..], &[]);
-    (report, warnings.into_iter().map(Warning::with_names).chain(uncontrolled).chain(missing).collect())
+        warnings.push(Warning::new(WarningCode::UncontrolledBenchmarks, sentence));
+    }
+    warnings.extend(missing::caveats(&control.available[1..], &[]));
+    (report, warnings)
 }
 
 impl RatioOptions {

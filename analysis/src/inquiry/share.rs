@@ -5,7 +5,7 @@
 //! Those are the ends of the band; what failed is not faster. The ratio's tests have two sides, so that both ends hold together at
 //! their level.
 
-use super::{Inquiry, InquiryError, bounds::MOST_SHARES, pairing::Pairing};
+use super::{Inquiry, InquiryError, pairing::Pairing, refusal::MOST_SHARES};
 use crate::conclusion::Verdict;
 use crate::gate::Conclusion;
 use serde::Serialize;
@@ -50,6 +50,7 @@ impl Inquiry {
             if !(0.0..=1e6).contains(&by) {
                 return Err(InquiryError::FasterBy(by));
             }
+            // Faster by an amount is faster than a baseline that is slowed by it, at the same level.
             let beyond = self.slowed(by)?.answer()?.gates;
             for (number, candidate) in pairing.candidates() {
                 let failures = pairing.failures(number);
@@ -61,10 +62,10 @@ impl Inquiry {
                     shown: 0,
                     excluded: failures.len(),
                 };
-                for one in of_benchmarks(gates, candidate, &failures) {
+                for one in benchmark_conclusions(gates, candidate, &failures) {
                     share.observed += usize::from(one.speedup.is_some_and(|speedup| speedup >= 1.0 + by));
                 }
-                for one in of_benchmarks(&beyond, candidate, &failures) {
+                for one in benchmark_conclusions(&beyond, candidate, &failures) {
                     share.shown += usize::from(one.adjusted_verdict == Verdict::Faster);
                     share.excluded += usize::from(one.adjusted_verdict == Verdict::Slower);
                 }
@@ -76,7 +77,7 @@ impl Inquiry {
 }
 
 /// The conclusions on a candidate's benchmarks themselves, without those that failed.
-fn of_benchmarks<'g>(
+fn benchmark_conclusions<'g>(
     gates: &'g [Conclusion],
     candidate: &'g str,
     failures: &'g BTreeSet<&str>,

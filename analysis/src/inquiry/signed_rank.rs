@@ -4,9 +4,10 @@
 //! Tested are the logarithms of the ratios, so that test, estimate and interval speak of one thing: the speedup of a
 //! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
 
-use super::method::{Asked, FindResult, Found};
-use super::{Findings, Inquiry, IntervalAnswer, Preference};
-use super::{blocked::Blocked, pairing::Pair, pairing::Pairing};
+use super::method::{FindResult, MethodFindings, MethodSpec};
+use super::{
+    Findings, Inquiry, IntervalAnswer, Preference, blocks::BlockedSamples, pairing::Pair, pairing::Pairing,
+};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::study::two_sample::paired::logarithms;
 use crate::{count::counted, gate::Conclusion};
@@ -15,7 +16,7 @@ use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Thresh
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
 
 /// One benchmark of one candidate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SignedRankFinding {
     pub candidate: String,
     pub benchmark: String,
@@ -40,7 +41,7 @@ pub struct SignedRankFinding {
 
 pub(super) struct Options;
 
-impl Asked for Options {
+impl MethodSpec for Options {
     fn name(&self) -> &'static str {
         "Wilcoxon signed-rank test of paired log ratios"
     }
@@ -50,7 +51,7 @@ impl Asked for Options {
     }
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
-        let found = pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level));
+        let found = pairing.each(inquiry.better, |candidate, pair| compare(candidate, pair, inquiry, level));
         Ok(Findings::SignedRank(found))
     }
 
@@ -59,7 +60,7 @@ impl Asked for Options {
     }
 }
 
-impl Found for Vec<SignedRankFinding> {
+impl MethodFindings for Vec<SignedRankFinding> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
     }
@@ -69,52 +70,52 @@ impl Found for Vec<SignedRankFinding> {
     }
 
     fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
-        let of = |one: &SignedRankFinding| {
+        let mut plain = Vec::with_capacity(self.len());
+        for one in self {
             let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
             let benchmark = Some(one.benchmark.as_str());
-            (
-                Conclusion::new(&one.candidate, benchmark, one.verdict, one.speedup, one.interval.ends()),
-                p_values,
-            )
-        };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
+            let ends = one.interval.ends();
+            plain
+                .push((Conclusion::new(&one.candidate, benchmark, one.verdict, one.speedup, ends), p_values));
+        }
+        Conclusion::adjusted(&plain, level)
     }
 }
 
-fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> SignedRankFinding {
+fn compare(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> SignedRankFinding {
     let (first, second) = pair.compared();
-    let mut finding = SignedRankFinding::empty(candidate, pair.benchmark, first.len().min(second.len()));
-    let refused = |error: SignedRankError| Reason::of(code(&error), &error);
+    let mut finding = SignedRankFinding {
+        candidate: candidate.to_owned(),
+        benchmark: pair.benchmark.to_owned(),
+        pairs: first.len().min(second.len()),
+        ..SignedRankFinding::default()
+    };
     match &pair.blocked {
-        Some(Blocked { pairs: None, .. }) => {
+        Some(BlockedSamples { pairs: None, .. }) => {
             finding.pairs = 0;
             let sentence =
                 "No block has runs of both versions, but this is a test of pairs: use the method ratio";
             return finding.refused(Reason::new(ReasonCode::NoPairs, sentence));
         }
-        Some(Blocked { pairs: Some(_), .. }) => {}
+        Some(BlockedSamples { pairs: Some(_), .. }) => {}
         None => finding.caveats.push(pairs_by_order()),
     }
     if first.len() != second.len() {
-        return finding.refused(refused(SignedRankError::Unpaired { x: first.len(), y: second.len() }));
+        return finding.failed(&SignedRankError::Unpaired { x: first.len(), y: second.len() });
     }
     let logs = match logarithms(first, second) {
         Ok(logs) => logs,
-        Err(error) => return finding.refused(refused(SignedRankError::Difference(error))),
+        Err(error) => return finding.failed(&SignedRankError::Difference(error)),
     };
     let test = match SignedRank::of_logarithms(&logs) {
         Ok(test) => test,
-        Err(error) => return finding.refused(refused(error)),
+        Err(error) => return finding.failed(&error),
     };
     let typical = PseudoMedian::new(&logs);
-    let [faster, slower] = [Alternative::Greater, Alternative::Less].map(|side| test.p_value(side));
-    finding.verdict = if faster.rejects_at(level.risk()) {
-        Verdict::Faster
-    } else if slower.rejects_at(level.risk()) {
-        Verdict::Slower
-    } else {
-        Verdict::Undecided
-    };
+    let faster = test.p_value(Alternative::Greater);
+    let slower = test.p_value(Alternative::Less);
+    finding.verdict = Verdict::one_sided(faster, slower, level);
+    // Undecided would say that there may be no difference, where none could have been seen.
     if finding.verdict == Verdict::Undecided && test.least_p_value() > level.risk().get() {
         finding.verdict = Verdict::NotEnoughData;
         let unlike = test.statistic().n();
@@ -131,7 +132,8 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     finding.p_value_faster = Some(faster.told());
     finding.p_value_slower = Some(slower.told());
     finding.speedup = Some(typical.estimate().exp());
-    finding.interval = typical_interval(&typical, level, inquiry.better).beside(finding.verdict);
+    finding.interval = typical_interval(&typical, level, inquiry.better);
+    finding.interval.warn_beside(finding.verdict);
     finding
 }
 
@@ -171,21 +173,8 @@ fn pairs_by_order() -> Warning {
 }
 
 impl SignedRankFinding {
-    fn empty(candidate: &str, benchmark: &str, pairs: usize) -> Self {
-        Self {
-            candidate: candidate.to_owned(),
-            benchmark: benchmark.to_owned(),
-            verdict: Verdict::NotEnoughData,
-            reason: None,
-            pairs,
-            test: None,
-            statistic: None,
-            p_value_faster: None,
-            p_value_slower: None,
-            speedup: None,
-            interval: IntervalAnswer::missing(ReasonCode::NotEnoughData, "there is no test"),
-            caveats: Vec::new(),
-        }
+    fn failed(self, error: &SignedRankError) -> Self {
+        self.refused(Reason::of(code(error), error))
     }
 
     fn refused(mut self, reason: Reason) -> Self {

@@ -1,26 +1,28 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
-use super::method::{Asked, FindResult, Found};
+use super::interval::covers_one;
+use super::method::{FindResult, MethodFindings, MethodSpec};
+use super::pairing::{Pair, Pairing};
+use super::proportion::{AcceleratedShare, ShareQuestion};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
-use super::{
-    interval::covers_one, pairing::Pair, pairing::Pairing, proportion::AcceleratedShare, proportion::Asking,
-};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
 use crate::gate::{Conclusion, GateError};
 use crate::study::two_sample::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::{IntervalReport, ProtocolReport, two_sample::paired};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::{
-    inference::Adjustment, inference::Alternative, inference::Caveat, inference::ConfidenceLevel,
-    inference::PValue, inference::Risk, inference::Threshold, protocol::speedup_test::ObservedSpeedups,
-    protocol::speedup_test::ProtocolConclusion, protocol::speedup_test::ProtocolOutcome,
-    protocol::speedup_test::Question, protocol::speedup_test::Rules, protocol::speedup_test::SpeedupTest,
-    protocol::speedup_test::published, protocol::speedup_test::published::PublishedVerdict,
-    ratio::MedianRatio, ratio::Overall, ratio::PairedRatio, ratio::RatioError, ratio::Speedup,
-    ratio::SpeedupMeans, ratio::SuiteError, ratio::SuiteMember, ratio::SuiteRatio, ratio::SuiteRatioError,
-    ratio::Summary, sample::Sample, test::PrecisionError, test::ProportionMethod, test::PseudoMedian,
+use speedup_statistics::inference::{
+    Adjustment, Alternative, Caveat, ConfidenceLevel, PValue, Risk, Threshold,
 };
+use speedup_statistics::protocol::speedup_test::{
+    ObservedSpeedups, ProtocolConclusion, ProtocolOutcome, ProtocolVerdict, Question, Rules, SpeedupTest,
+    published,
+};
+use speedup_statistics::ratio::{
+    MedianRatio, Overall, PairedRatio, RatioError, Speedup, SpeedupMeans, SuiteError, SuiteMember,
+    SuiteRatio, SuiteRatioError, Summary,
+};
+use speedup_statistics::{sample::Sample, test::PrecisionError, test::ProportionMethod, test::PseudoMedian};
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;
@@ -69,25 +71,12 @@ pub struct SpeedupTestSuite {
     #[serde(skip)]
     p_values: [Option<PValue>; 2],
     /// The overall gain and speedup by minimum, mean and median.
-    pub overall: Vec<OverallFinding>,
+    pub overall: Vec<Overall>,
     /// The plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups.
     pub speedup_means: Vec<SpeedupMeansFinding>,
     /// The proportion of accelerated benchmarks, by the mean and by the median.
-    pub proportions: Vec<AcceleratedShare<IntervalAnswer, OverallFinding>>,
+    pub proportions: Vec<AcceleratedShare<IntervalAnswer, Overall>>,
     pub benchmarks: Vec<SpeedupTestFinding>,
-}
-
-/// Overall gain and speedup by one summary (Touati 2010 §3.2).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OverallFinding {
-    /// What stands for the times.
-    pub summary: Summary,
-    /// G, the share of the weighted baseline time that is saved.
-    pub gain: f64,
-    /// S = 1/(1 − G).
-    pub speedup: f64,
-    /// The weights, summing to 1, in the order of the benchmarks.
-    pub weights: Vec<f64>,
 }
 
 /// Plain means of the benchmarks' speedups by one summary (Touati 2010 §3.2, example 3.1).
@@ -126,7 +115,7 @@ pub struct ProtocolFinding {
     /// What the published program says, in that mode.
     pub published: Option<PublishedFinding>,
     /// The verdict after adjustment for the number of tests, where that was asked for.
-    pub adjusted: Option<Adjusted>,
+    pub adjusted: Option<AdjustedVerdict>,
     pub caveats: Vec<Warning>,
     /// The p-values of faster and of slower, absent where the protocol stops.
     #[serde(skip)]
@@ -144,7 +133,7 @@ pub struct PublishedFinding {
 
 /// A verdict after adjustment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Adjusted {
+pub struct AdjustedVerdict {
     /// The adjusted p-value of the verdict's question, among those of all benchmarks and candidates that the protocol
     /// could test.
     pub p_value: f64,
@@ -154,19 +143,10 @@ pub struct Adjusted {
 
 const QUESTIONS: [Question; 2] = [Question::CandidateFaster, Question::CandidateSlower];
 
-/// Both protocols of a benchmark, in the order in which they are told.
+/// Both protocols of a benchmark, in the order in which they are reported.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Mean, Protocol::Median];
 
-/// Why a protocol has no verdict, and why it has no interval.
-fn reasons_of(report: &ProtocolReport) -> Vec<Reason> {
-    let of_interval = match &report.interval {
-        IntervalReport::Missing { reason } => Some(reason),
-        IntervalReport::Bounded { .. } => None,
-    };
-    report.reason.iter().chain(of_interval).cloned().collect()
-}
-
-impl Asked for SpeedupTestOptions {
+impl MethodSpec for SpeedupTestOptions {
     fn name(&self) -> &'static str {
         match self.mode {
             SpeedupTestMode::Published => "Speedup-Test (Touati, Worms, Briais 2010), as published",
@@ -184,21 +164,26 @@ impl Asked for SpeedupTestOptions {
     }
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
-        let mut found = Vec::new();
+        let setting = Setting { inquiry, pairing, options: self, level };
+        let mut tested = Vec::new();
         for (number, candidate) in pairing.candidates() {
             let pairs = pairing.pairs(number, inquiry.better);
-            let benchmarks: Result<Vec<_>, _> =
-                pairs.iter().map(|pair| benchmark(pair, inquiry, self, level)).collect();
-            found.push((candidate, pairs, benchmarks?));
+            let mut benchmarks = Vec::with_capacity(pairs.len());
+            for pair in &pairs {
+                benchmarks.push(setting.benchmark(pair)?);
+            }
+            tested.push((candidate, pairs, benchmarks));
         }
-        if self.adjust.is_some() {
-            let mut all: Vec<_> = found.iter_mut().flat_map(|(_, _, benchmarks)| benchmarks).collect();
-            adjust(&mut all, self, level);
+        // The family of an adjustment is all benchmarks of all candidates, so it comes before any suite.
+        if let Some(adjustment) = self.adjust {
+            let mut all: Vec<_> = tested.iter_mut().flat_map(|(_, _, benchmarks)| benchmarks).collect();
+            adjust(&mut all, adjustment, level);
         }
-        let of = |(candidate, pairs, benchmarks): (_, Vec<Pair<'_>>, _)| {
-            suite(candidate, &pairs, benchmarks, inquiry, pairing, self, level)
-        };
-        found.into_iter().map(of).collect::<Result<_, _>>().map(Findings::SpeedupTest)
+        let mut suites = Vec::with_capacity(tested.len());
+        for (candidate, pairs, benchmarks) in tested {
+            suites.push(setting.suite(candidate, &pairs, benchmarks)?);
+        }
+        Ok(Findings::SpeedupTest(suites))
     }
 
     fn check(&self) -> Result<(), InquiryError> {
@@ -221,92 +206,76 @@ impl Asked for SpeedupTestOptions {
     }
 }
 
-impl Found for Vec<SpeedupTestSuite> {
+impl MethodFindings for Vec<SpeedupTestSuite> {
     fn reasons(&self) -> Vec<Reason> {
-        let of_suite = |suite: &SpeedupTestSuite| {
-            let of_benchmarks = suite
-                .benchmarks
-                .iter()
-                .flat_map(|one| PROTOCOLS.map(|by| reasons_of(&one.of(by).report)))
-                .flatten();
-            of_benchmarks.chain(suite.interval.reason().cloned()).collect::<Vec<_>>()
-        };
-        self.iter().flat_map(of_suite).collect()
+        let mut reasons = Vec::new();
+        for suite in self {
+            for report in suite.protocols().map(|finding| &finding.report) {
+                reasons.extend(report.reason.clone());
+                if let IntervalReport::Missing { reason } = &report.interval {
+                    reasons.push(reason.clone());
+                }
+            }
+            reasons.extend(suite.interval.reason().cloned());
+        }
+        reasons
     }
 
     fn caveats(&self) -> Vec<Warning> {
-        let of_suite = |suite: &SpeedupTestSuite| {
-            let of_benchmarks =
-                suite.benchmarks.iter().flat_map(|one| PROTOCOLS.map(|by| one.of(by).caveats.clone()));
-            let intervals = suite.proportions.iter().map(|one| &one.interval);
-            let of_all = [&suite.interval].into_iter().chain(intervals);
-            // Of one benchmark nothing is said over all.
-            let of_all = of_all.filter(|_| suite.benchmarks.len() > 1);
-            of_benchmarks
-                .flatten()
-                .chain(of_all.flat_map(IntervalAnswer::caveats).cloned())
-                .collect::<Vec<_>>()
-        };
-        self.iter().flat_map(of_suite).collect()
-    }
-
-    /// Verdicts that the inquiry had adjusted are taken so, others are adjusted by Holm, the suite's among them.
-    fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
-        let of_suite = |suite: &SpeedupTestSuite| {
-            let of_one = |one: &SpeedupTestFinding| {
-                let (own, benchmark) = (one.of(one.by), Some(one.benchmark.as_str()));
-                let (speedup, ends) = (Some(own.report.speedup), own.report.interval.ends());
-                (Conclusion::new(&suite.candidate, benchmark, one.verdict, speedup, ends), own.p_values)
-            };
-            let mut plain: Vec<_> = suite.benchmarks.iter().map(of_one).collect();
-            if plain.len() != 1 {
-                let ends = suite.interval.ends();
-                let total = Conclusion::new(&suite.candidate, None, suite.verdict, suite.speedup, ends);
-                plain.insert(0, (total, suite.p_values));
+        let mut caveats = Vec::new();
+        for suite in self {
+            for finding in suite.protocols() {
+                caveats.extend_from_slice(&finding.caveats);
             }
-            let mut all = Conclusion::adjusted(&plain, level);
-            for (one, found) in all.iter_mut().rev().zip(suite.benchmarks.iter().rev()) {
-                if let Some(adjusted) = found.of(found.by).adjusted {
-                    one.adjusted_verdict = adjusted.verdict;
-                    one.ruling = adjusted.verdict.into();
-                    one.ruling_p_value = Some(adjusted.p_value);
+            // Of one benchmark nothing is said over all.
+            if suite.benchmarks.len() > 1 {
+                caveats.extend_from_slice(suite.interval.caveats());
+                for proportion in &suite.proportions {
+                    caveats.extend_from_slice(proportion.interval.caveats());
                 }
             }
-            all
-        };
-        self.iter().flat_map(of_suite).collect()
+        }
+        caveats
+    }
+
+    /// Verdicts that the inquiry had adjusted stay so, others are adjusted by Holm, the suite's among them.
+    fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
+        self.iter().flat_map(|suite| suite.conclusions(level)).collect()
     }
 }
 
-/// What the options let be compared: the published program knows no pairs.
-fn compared<'p>(pair: &'p Pair<'p>, options: &SpeedupTestOptions) -> (&'p Sample, &'p Sample) {
-    match options.mode {
-        SpeedupTestMode::Exact => pair.compared(),
-        SpeedupTestMode::Published => pair.samples(),
+impl SpeedupTestSuite {
+    /// The findings of both protocols, benchmark by benchmark.
+    fn protocols(&self) -> impl Iterator<Item = &ProtocolFinding> {
+        self.benchmarks.iter().flat_map(|benchmark| [&benchmark.mean, &benchmark.median])
     }
-}
 
-/// Pairs by the protocols that a report of a blocked experiment has for them.
-fn of_pairs(
-    pair: &Pair<'_>,
-    (first, second): (&Sample, &Sample),
-    better: Preference,
-    level: ConfidenceLevel,
-) -> Result<SpeedupTestFinding, InquiryError> {
-    let judged = [paired::mean(first, second, level), paired::median(first, second, level)];
-    let [mean, median] = std::array::from_fn(|at| {
-        let concluded = judged[at].report.reason.is_none();
-        let p_values = paired::p_values(PROTOCOLS[at], first, second).filter(|_| concluded);
-        protocol(&judged[at], None, p_values.map_or([None; 2], |p_values| p_values.map(Some)), better)
-    });
-    let speedups = SpeedupTest::new(first, second).map_err(no_ratios)?.speedups;
-    Ok(SpeedupTestFinding::new(
-        pair.benchmark,
-        speedups,
-        paired::probability_faster(first, second),
-        mean,
-        median,
-    ))
+    fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+        let mut plain = Vec::with_capacity(self.benchmarks.len() + 1);
+        // Of one benchmark the suite's verdict is its own.
+        if self.benchmarks.len() != 1 {
+            let ends = self.interval.ends();
+            let total = Conclusion::new(&self.candidate, None, self.verdict, self.speedup, ends);
+            plain.push((total, self.p_values));
+        }
+        for one in &self.benchmarks {
+            let ProtocolFinding { report, p_values, .. } = one.by_protocol(one.by);
+            let benchmark = Some(one.benchmark.as_str());
+            let ends = report.interval.ends();
+            let conclusion =
+                Conclusion::new(&self.candidate, benchmark, one.verdict, Some(report.speedup), ends);
+            plain.push((conclusion, *p_values));
+        }
+        let mut conclusions = Conclusion::adjusted(&plain, level);
+        for (conclusion, one) in conclusions.iter_mut().rev().zip(self.benchmarks.iter().rev()) {
+            if let Some(adjusted) = one.by_protocol(one.by).adjusted {
+                conclusion.adjusted_verdict = adjusted.verdict;
+                conclusion.ruling = adjusted.verdict.into();
+                conclusion.ruling_p_value = Some(adjusted.p_value);
+            }
+        }
+        conclusions
+    }
 }
 
 /// All values are positive, so the only refusal of the ratios cannot be.
@@ -314,285 +283,231 @@ fn no_ratios(source: RatioError) -> InquiryError {
     InquiryError::Suite(SuiteError::Ratio { index: 0, source })
 }
 
-fn benchmark(
-    pair: &Pair<'_>,
-    inquiry: &Inquiry,
-    options: &SpeedupTestOptions,
+/// A Speedup-Test with what it is made of.
+struct Setting<'a> {
+    inquiry: &'a Inquiry,
+    pairing: &'a Pairing<'a>,
+    options: &'a SpeedupTestOptions,
     level: ConfidenceLevel,
-) -> Result<SpeedupTestFinding, InquiryError> {
-    let (first, second) = compared(pair, options);
-    if options.mode == SpeedupTestMode::Exact && pair.arranged().is_some() {
-        return of_pairs(pair, (first, second), inquiry.better, level);
+}
+
+impl Setting<'_> {
+    /// The samples that the options let be compared: the published program knows no pairs.
+    fn compared<'p>(&self, pair: &'p Pair<'p>) -> (&'p Sample, &'p Sample) {
+        match self.options.mode {
+            SpeedupTestMode::Exact => pair.compared(),
+            SpeedupTestMode::Published => pair.samples(),
+        }
     }
-    let rules = match options.mode {
-        SpeedupTestMode::Published => Rules::PUBLISHED,
-        SpeedupTestMode::Exact => Rules::OURS,
-    };
-    let test = SpeedupTest::with_rules(first, second, rules).map_err(no_ratios)?;
-    let seen = |conclusion: ProtocolConclusion| match inquiry.better {
-        Preference::Lower => conclusion,
-        Preference::Higher => conclusion.exchanged(),
-    };
-    let judged = [
-        mean_seen(&test.mean, first, second, level, seen),
-        median_seen(&test.median, first, second, level, seen),
-    ];
-    let at_risk: [&dyn Fn(Question, Risk) -> ProtocolConclusion; 2] =
-        [&|question, risk| seen(test.mean.at_risk(question, risk)), &|question, risk| {
-            seen(test.median.at_risk(question, risk))
-        }];
-    let [mean, median] = std::array::from_fn(|at| {
-        let published = match options.mode {
+
+    fn compares_blocks(&self, pair: &Pair<'_>) -> bool {
+        self.options.mode == SpeedupTestMode::Exact && pair.arranged().is_some()
+    }
+
+    fn benchmark(&self, pair: &Pair<'_>) -> Result<SpeedupTestFinding, InquiryError> {
+        let (first, second) = self.compared(pair);
+        if self.compares_blocks(pair) {
+            return self.blocked_benchmark(pair.benchmark, first, second);
+        }
+        let rules = match self.options.mode {
+            SpeedupTestMode::Published => Rules::PUBLISHED,
+            SpeedupTestMode::Exact => Rules::OURS,
+        };
+        let test = SpeedupTest::with_rules(first, second, rules).map_err(no_ratios)?;
+        let better = self.inquiry.better;
+        let mean = mean_seen(&test.mean, first, second, self.level, |found| oriented(found, better));
+        let median = median_seen(&test.median, first, second, self.level, |found| oriented(found, better));
+        Ok(SpeedupTestFinding::new(
+            pair.benchmark,
+            test.speedups,
+            test.median.probability_faster(),
+            self.protocol(mean, |question, risk| oriented(test.mean.at_risk(question, risk), better)),
+            self.protocol(median, |question, risk| oriented(test.median.at_risk(question, risk), better)),
+        ))
+    }
+
+    /// Tests pairs by the protocols that a report of a blocked experiment has for them.
+    fn blocked_benchmark(
+        &self,
+        benchmark: &str,
+        first: &Sample,
+        second: &Sample,
+    ) -> Result<SpeedupTestFinding, InquiryError> {
+        let [mean, median] = PROTOCOLS.map(|protocol| {
+            let judged = match protocol {
+                Protocol::Mean => paired::mean(first, second, self.level),
+                Protocol::Median => paired::median(first, second, self.level),
+            };
+            let p_values = match judged.report.reason {
+                Some(_) => None,
+                None => paired::p_values(protocol, first, second),
+            };
+            let p_values = p_values.map_or([None; 2], |p_values| p_values.map(Some));
+            ProtocolFinding::new(judged, None, p_values, self.inquiry.better)
+        });
+        let speedups = SpeedupTest::new(first, second).map_err(no_ratios)?.speedups;
+        let probability_faster = paired::probability_faster(first, second);
+        Ok(SpeedupTestFinding::new(benchmark, speedups, probability_faster, mean, median))
+    }
+
+    fn protocol(
+        &self,
+        judged: Judged,
+        at_risk: impl Fn(Question, Risk) -> ProtocolConclusion,
+    ) -> ProtocolFinding {
+        let published = match self.options.mode {
             SpeedupTestMode::Exact => None,
             SpeedupTestMode::Published => {
-                let faster = |risk| at_risk[at](Question::CandidateFaster, risk);
-                Some(published::verdict(inquiry.confidence.map(|_| level), faster))
+                // Without a level of the inquiry's own, the program searches for the best.
+                let level = self.inquiry.confidence.map(|_| self.level);
+                Some(published::verdict(level, |risk| at_risk(Question::CandidateFaster, risk)))
             }
         };
-        let p_values = QUESTIONS.map(|question| concluded(&at_risk[at](question, level.risk())));
-        protocol(&judged[at], published, p_values, inquiry.better)
-    });
-    let probability_faster = test.median.probability_faster();
-    Ok(SpeedupTestFinding::new(pair.benchmark, test.speedups, probability_faster, mean, median))
-}
+        let p_values = QUESTIONS.map(|question| concluded_p_value(&at_risk(question, self.level.risk())));
+        ProtocolFinding::new(judged, published, p_values, self.inquiry.better)
+    }
 
-/// Which protocol speaks for the benchmark, as Touati 2010 §4 advises: the mean's when its assumptions were not rejected, else the
-/// median's; the mean's with its caveats where only it can conclude.
-fn speaks(mean: Verdict, mean_is_sound: bool, median: Verdict) -> Protocol {
-    let concludes = |verdict: Verdict| verdict != Verdict::NotEnoughData;
-    match (concludes(mean), concludes(median)) {
-        (true, _) if mean_is_sound => Protocol::Mean,
-        (true, false) => Protocol::Mean,
-        (true | false, _) => Protocol::Median,
+    fn suite(
+        &self,
+        candidate: &str,
+        pairs: &[Pair<'_>],
+        benchmarks: Vec<SpeedupTestFinding>,
+    ) -> Result<SpeedupTestSuite, InquiryError> {
+        let mut members = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            let (baseline, candidate) = self.compared(pair);
+            members.push(SuiteMember { baseline, candidate });
+        }
+        let mut overall = Vec::new();
+        let mut speedup_means = Vec::new();
+        for summary in Summary::ALL {
+            overall.push(Overall::new(&members, summary, &self.pairing.weights)?);
+            // Where a ratio is beyond the doubles, there is no number rather than a wrong one.
+            if let Ok(means) = SpeedupMeans::new(&members, summary) {
+                let caveats = vec![Warning::from(&SpeedupMeans::CAVEAT)];
+                speedup_means.push(SpeedupMeansFinding { summary, means, caveats });
+            }
+        }
+        let mut proportions = Vec::new();
+        for by in PROTOCOLS {
+            proportions.push(self.proportion(by, &benchmarks, &members)?);
+        }
+        let mut suite = SpeedupTestSuite {
+            candidate: candidate.to_owned(),
+            verdict: Verdict::NotEnoughData,
+            speedup: None,
+            interval: IntervalAnswer::default(),
+            p_values: [None; 2],
+            overall,
+            speedup_means,
+            proportions,
+            benchmarks,
+        };
+        // Where some benchmarks have no pairs, all are compared as if no blocks were shared.
+        self.set_total(&mut suite, &members, pairs.iter().all(|pair| self.compares_blocks(pair)));
+        Ok(suite)
+    }
+
+    fn proportion(
+        &self,
+        by: Protocol,
+        benchmarks: &[SpeedupTestFinding],
+        members: &[SuiteMember<'_>],
+    ) -> Result<AcceleratedShare<IntervalAnswer, Overall>, InquiryError> {
+        let accelerated: Vec<bool> =
+            benchmarks.iter().map(|one| one.by_protocol(by).report.verdict == Verdict::Faster).collect();
+        let question = ShareQuestion {
+            by,
+            members,
+            weights: &self.pairing.weights,
+            level: self.level,
+            precision: self.options.precision,
+            interval: self.options.proportion_interval,
+            selection: self.inquiry.selection,
+        };
+        let better = self.inquiry.better;
+        AcceleratedShare::new(&accelerated, &question, |interval| IntervalAnswer::new(&interval, better))
+    }
+
+    /// Sets the verdict on the overall speedup of the mean, each direction one-sided at the level; of one benchmark its own,
+    /// with an interval of the ratio that its protocol is about.
+    fn set_total(&self, suite: &mut SpeedupTestSuite, members: &[SuiteMember<'_>], are_pairs: bool) {
+        let better = self.inquiry.better;
+        let own_protocol = match suite.benchmarks.as_slice() {
+            [only] => {
+                suite.verdict = only.verdict;
+                suite.speedup = Some(only.by_protocol(only.by).report.speedup);
+                Some(only.by)
+            }
+            _ => None,
+        };
+        if own_protocol == Some(Protocol::Median) {
+            suite.interval = self.interval_of_median(members, are_pairs);
+            return;
+        }
+        match self.ratio_of_means(members, are_pairs) {
+            Ok(ratio) => {
+                suite.interval = IntervalAnswer::for_ratio(&ratio.interval(self.level), better);
+                if own_protocol.is_none() {
+                    let faster = ratio.p_value(1.0, Alternative::Greater);
+                    let slower = ratio.p_value(1.0, Alternative::Less);
+                    suite.verdict = Verdict::one_sided(faster, slower, self.level);
+                    suite.speedup = Some(ratio.estimate());
+                    suite.p_values = [Some(faster), Some(slower)];
+                    suite.interval.warn_beside(suite.verdict);
+                }
+            }
+            Err(error) => {
+                suite.interval = IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error));
+            }
+        }
+    }
+
+    /// The ratio of the weighted sums of means.
+    fn ratio_of_means(
+        &self,
+        members: &[SuiteMember<'_>],
+        are_pairs: bool,
+    ) -> Result<Box<dyn Speedup>, SuiteRatioError> {
+        let weights = &self.pairing.weights;
+        if are_pairs {
+            Ok(Box::new(PairedRatio::of_suite(members, weights)?))
+        } else {
+            Ok(Box::new(SuiteRatio::new(members, weights)?.by_smaller_side()))
+        }
+    }
+
+    fn interval_of_median(&self, members: &[SuiteMember<'_>], are_pairs: bool) -> IntervalAnswer {
+        let better = self.inquiry.better;
+        let Some(SuiteMember { baseline, candidate }) = members.first() else {
+            return IntervalAnswer::missing(ReasonCode::NoInterval, "there is no benchmark");
+        };
+        if are_pairs {
+            return match paired::logarithms(baseline, candidate) {
+                Ok(logs) => signed_rank::typical_interval(&PseudoMedian::new(&logs), self.level, better),
+                Err(error) => IntervalAnswer::refused(ReasonCode::NoInterval, &error),
+            };
+        }
+        match MedianRatio::new(baseline, candidate) {
+            Ok(ratio) => IntervalAnswer::for_ratio(&ratio.interval(self.level), better),
+            Err(error) => IntervalAnswer::refused(ReasonCode::NoInterval, &error),
+        }
     }
 }
 
-fn concluded(conclusion: &ProtocolConclusion) -> Option<PValue> {
+/// The conclusion as the inquiry's versions are named. Where larger is better, the samples were compared in the other order.
+fn oriented(conclusion: ProtocolConclusion, better: Preference) -> ProtocolConclusion {
+    match better {
+        Preference::Lower => conclusion,
+        Preference::Higher => conclusion.exchanged(),
+    }
+}
+
+fn concluded_p_value(conclusion: &ProtocolConclusion) -> Option<PValue> {
     match conclusion.outcome {
         ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => conclusion.main_test.p_value(),
         ProtocolOutcome::CannotConclude { .. } => None,
     }
-}
-
-fn protocol(
-    judged: &Judged,
-    published: Option<PublishedVerdict>,
-    p_values: [Option<PValue>; 2],
-    better: Preference,
-) -> ProtocolFinding {
-    let mut report = judged.report.clone();
-    if better == Preference::Higher {
-        report.change_percent = 100.0 * (report.speedup - 1.0);
-    }
-    // The conclusions, and so their caveats, are exchanged already; what stands at an interval names no side.
-    let of_answer = published.as_ref().map_or(&judged.caveats, |published| &published.conclusion.caveats);
-    let mut caveats: Vec<Warning> =
-        of_answer.iter().chain(&judged.interval_caveats).map(Warning::from).collect();
-    let published = published.map(|published| {
-        let PublishedVerdict { significant, confidence, no_level_above_half, conclusion } = published;
-        // Of a protocol that stopped, the caveat would say that there may be no difference.
-        if no_level_above_half && conclusion.outcome == ProtocolOutcome::NotSignificant {
-            caveats.push(Warning::from(&Caveat::NoLevelAboveHalf));
-        }
-        report.verdict = match significant {
-            Some(true) => Verdict::Faster,
-            Some(false) => Verdict::Undecided,
-            None => Verdict::NotEnoughData,
-        };
-        // A protocol that stops is "not significant" to the program; the reason tells it from a test that was made.
-        report.reason = match &conclusion.outcome {
-            ProtocolOutcome::CannotConclude { reason } => Some(reason.into()),
-            ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => None,
-        };
-        report.assumptions = conclusion.assumptions.iter().map(AssumptionReport::from).collect();
-        report.at_level = (&conclusion).into();
-        PublishedFinding { significant, confidence }
-    });
-    caveats.extend(covers_one(report.verdict, report.interval.ends()));
-    ProtocolFinding { report, published, adjusted: None, caveats, p_values }
-}
-
-/// Adjusts the p-values of faster and those of slower, as families of their own: each verdict is at the level for its
-/// question, as it is without adjustment.
-fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, level: ConfidenceLevel) {
-    let Some(adjustment) = options.adjust else { return };
-    for protocol in [Protocol::Mean, Protocol::Median] {
-        for (at, verdict) in [(0, Verdict::Faster), (1, Verdict::Slower)] {
-            let p_values: Vec<_> = all.iter_mut().map(|one| one.of_mut(protocol).p_values[at]).collect();
-            for (one, adjusted) in all.iter_mut().zip(adjustment.adjust(&p_values)) {
-                let finding = one.of_mut(protocol);
-                let asked = match finding.report.at_level.question {
-                    Question::CandidateFaster => 0,
-                    Question::CandidateSlower => 1,
-                };
-                if let Some(p_value) = adjusted.filter(|_| asked == at) {
-                    let verdict = match finding.report.verdict {
-                        _ if p_value.rejects_at(level.risk()) => verdict,
-                        Verdict::NotEnoughData => Verdict::NotEnoughData,
-                        Verdict::Faster | Verdict::Slower | Verdict::Same | Verdict::Undecided => {
-                            Verdict::Undecided
-                        }
-                    };
-                    finding.adjusted = Some(Adjusted { p_value: p_value.told(), verdict });
-                }
-            }
-        }
-    }
-}
-
-impl SpeedupTestFinding {
-    fn new(
-        benchmark: &str,
-        speedups: ObservedSpeedups,
-        probability_faster: f64,
-        mean: ProtocolFinding,
-        median: ProtocolFinding,
-    ) -> Self {
-        let sound = mean.report.at_level.caveats.is_empty();
-        let by = speaks(mean.concluded(), sound, median.concluded());
-        let verdict = match by {
-            Protocol::Mean => mean.report.verdict,
-            Protocol::Median => median.report.verdict,
-        };
-        Self { benchmark: benchmark.to_owned(), verdict, by, speedups, probability_faster, mean, median }
-    }
-
-    /// What a protocol says.
-    pub fn of(&self, protocol: Protocol) -> &ProtocolFinding {
-        match protocol {
-            Protocol::Mean => &self.mean,
-            Protocol::Median => &self.median,
-        }
-    }
-
-    fn of_mut(&mut self, protocol: Protocol) -> &mut ProtocolFinding {
-        match protocol {
-            Protocol::Mean => &mut self.mean,
-            Protocol::Median => &mut self.median,
-        }
-    }
-}
-
-fn suite(
-    candidate: &str,
-    pairs: &[Pair<'_>],
-    benchmarks: Vec<SpeedupTestFinding>,
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &SpeedupTestOptions,
-    level: ConfidenceLevel,
-) -> Result<SpeedupTestSuite, InquiryError> {
-    let member = |pair| {
-        let (baseline, candidate) = compared(pair, options);
-        SuiteMember { baseline, candidate }
-    };
-    let members: Vec<SuiteMember<'_>> = pairs.iter().map(member).collect();
-    let are_pairs =
-        options.mode == SpeedupTestMode::Exact && pairs.iter().all(|pair| pair.arranged().is_some());
-    let mut overall = Vec::new();
-    for summary in Summary::ALL {
-        overall.push(OverallFinding::from(Overall::new(&members, summary, &pairing.weights)?));
-    }
-    let speedup_means =
-        Summary::ALL.into_iter().filter_map(|summary| speedup_means(&members, summary)).collect();
-    let by = [Protocol::Mean, Protocol::Median];
-    let proportions: Result<Vec<_>, _> = by
-        .into_iter()
-        .map(|by| proportion(&benchmarks, &members, by, (inquiry, pairing, options, level)))
-        .collect();
-    let (verdict, speedup, interval, p_values) = match benchmarks.as_slice() {
-        [only] => {
-            let own = &only.of(only.by).report;
-            let interval = match only.by {
-                Protocol::Mean => match of_means(&members, are_pairs, pairing) {
-                    Ok(ratio) => IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better),
-                    Err(error) => IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
-                },
-                Protocol::Median => of_median(&members, are_pairs, level, inquiry.better),
-            };
-            (only.verdict, Some(own.speedup), interval, [None; 2])
-        }
-        _ => of_many(of_means(&members, are_pairs, pairing), inquiry, level),
-    };
-    Ok(SpeedupTestSuite {
-        candidate: candidate.to_owned(),
-        verdict,
-        speedup,
-        interval,
-        p_values,
-        overall,
-        speedup_means,
-        proportions: proportions?,
-        benchmarks,
-    })
-}
-
-/// Absent where a ratio is beyond the doubles, so that there is no number rather than a wrong one.
-fn speedup_means(members: &[SuiteMember<'_>], summary: Summary) -> Option<SpeedupMeansFinding> {
-    let means = SpeedupMeans::new(members, summary).ok()?;
-    Some(SpeedupMeansFinding { summary, means, caveats: vec![Warning::from(&SpeedupMeans::CAVEAT)] })
-}
-
-/// The ratio of the weighted sums of means. Where some benchmarks have no pairs, all are compared as if no blocks were shared.
-fn of_means(
-    members: &[SuiteMember<'_>],
-    are_pairs: bool,
-    pairing: &Pairing<'_>,
-) -> Result<Box<dyn Speedup>, SuiteRatioError> {
-    Ok(match are_pairs {
-        true => Box::new(PairedRatio::of_suite(members, &pairing.weights)?),
-        false => Box::new(SuiteRatio::new(members, &pairing.weights)?.by_smaller_side()),
-    })
-}
-
-fn of_median(
-    members: &[SuiteMember<'_>],
-    are_pairs: bool,
-    level: ConfidenceLevel,
-    better: Preference,
-) -> IntervalAnswer {
-    let Some(SuiteMember { baseline, candidate }) = members.first() else {
-        return IntervalAnswer::missing(ReasonCode::NoInterval, "there is no benchmark");
-    };
-    if are_pairs {
-        return match paired::logarithms(baseline, candidate) {
-            Ok(logs) => signed_rank::typical_interval(&PseudoMedian::new(&logs), level, better),
-            Err(error) => IntervalAnswer::refused(ReasonCode::NoInterval, &error),
-        };
-    }
-    match MedianRatio::new(baseline, candidate) {
-        Ok(ratio) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
-        Err(error) => IntervalAnswer::refused(ReasonCode::NoInterval, &error),
-    }
-}
-
-fn of_many(
-    ratio: Result<Box<dyn Speedup>, SuiteRatioError>,
-    inquiry: &Inquiry,
-    level: ConfidenceLevel,
-) -> (Verdict, Option<f64>, IntervalAnswer, [Option<PValue>; 2]) {
-    let ratio = match ratio {
-        Ok(ratio) => ratio,
-        Err(error) => {
-            return (
-                Verdict::NotEnoughData,
-                None,
-                IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
-                [None; 2],
-            );
-        }
-    };
-    let estimate = ratio.estimate();
-    let [faster, slower] = [Alternative::Greater, Alternative::Less].map(|of| ratio.p_value(1.0, of));
-    let verdict = if faster.rejects_at(level.risk()) {
-        Verdict::Faster
-    } else if slower.rejects_at(level.risk()) {
-        Verdict::Slower
-    } else {
-        Verdict::Undecided
-    };
-    let interval = IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better);
-    (verdict, Some(estimate), interval.beside(verdict), [faster, slower].map(Some))
 }
 
 /// The innermost cause, and what to do.
@@ -607,37 +522,120 @@ fn first_cause(error: &SuiteRatioError) -> String {
     }
 }
 
-fn proportion(
-    benchmarks: &[SpeedupTestFinding],
-    members: &[SuiteMember<'_>],
-    by: Protocol,
-    asked: (&Inquiry, &Pairing<'_>, &SpeedupTestOptions, ConfidenceLevel),
-) -> Result<AcceleratedShare<IntervalAnswer, OverallFinding>, InquiryError> {
-    let (inquiry, pairing, options, level) = asked;
-    let accelerated: Vec<bool> =
-        benchmarks.iter().map(|one| one.of(by).report.verdict == Verdict::Faster).collect();
-    let asking = Asking {
-        by,
-        members,
-        weights: &pairing.weights,
-        level,
-        precision: options.precision,
-        interval: options.proportion_interval,
-        selection: inquiry.selection,
-    };
-    AcceleratedShare::new(&accelerated, &asking, |interval| IntervalAnswer::new(&interval, inquiry.better))
+/// Adjusts the p-values of faster and those of slower, as families of their own: each verdict is at the level for its
+/// question, as it is without adjustment.
+fn adjust(findings: &mut [&mut SpeedupTestFinding], adjustment: Adjustment, level: ConfidenceLevel) {
+    for protocol in PROTOCOLS {
+        for (at, question) in QUESTIONS.into_iter().enumerate() {
+            let p_values: Vec<_> =
+                findings.iter().map(|finding| finding.by_protocol(protocol).p_values[at]).collect();
+            for (finding, p_value) in findings.iter_mut().zip(adjustment.adjust(&p_values)) {
+                let finding = match protocol {
+                    Protocol::Mean => &mut finding.mean,
+                    Protocol::Median => &mut finding.median,
+                };
+                // A protocol reports the answer to one question, whose p-value counts.
+                if let Some(p_value) = p_value
+                    && finding.report.at_level.question == question
+                {
+                    finding.adjusted =
+                        Some(AdjustedVerdict::new(p_value, question, finding.report.verdict, level));
+                }
+            }
+        }
+    }
 }
 
-impl From<Overall> for OverallFinding {
-    fn from(Overall { summary, gain, speedup, weights }: Overall) -> Self {
-        Self { summary, gain, speedup, weights }
+impl AdjustedVerdict {
+    fn new(p_value: PValue, question: Question, unadjusted: Verdict, level: ConfidenceLevel) -> Self {
+        let verdict = match (question, unadjusted) {
+            (Question::CandidateFaster, _) if p_value.rejects_at(level.risk()) => Verdict::Faster,
+            (Question::CandidateSlower, _) if p_value.rejects_at(level.risk()) => Verdict::Slower,
+            (_, Verdict::NotEnoughData) => Verdict::NotEnoughData,
+            (_, Verdict::Faster | Verdict::Slower | Verdict::Same | Verdict::Undecided) => Verdict::Undecided,
+        };
+        Self { p_value: p_value.told(), verdict }
+    }
+}
+
+impl SpeedupTestFinding {
+    fn new(
+        benchmark: &str,
+        speedups: ObservedSpeedups,
+        probability_faster: f64,
+        mean: ProtocolFinding,
+        median: ProtocolFinding,
+    ) -> Self {
+        // As Touati 2010 §4 advises: the mean's protocol speaks where its assumptions were not rejected, else the median's; the
+        // mean's with its caveats where only it can conclude.
+        let is_sound = mean.report.at_level.caveats.is_empty();
+        let by = if mean.concludes() && (is_sound || !median.concludes()) {
+            Protocol::Mean
+        } else {
+            Protocol::Median
+        };
+        let verdict = match by {
+            Protocol::Mean => mean.report.verdict,
+            Protocol::Median => median.report.verdict,
+        };
+        Self { benchmark: benchmark.to_owned(), verdict, by, speedups, probability_faster, mean, median }
+    }
+
+    /// The finding of a protocol.
+    pub fn by_protocol(&self, protocol: Protocol) -> &ProtocolFinding {
+        match protocol {
+            Protocol::Mean => &self.mean,
+            Protocol::Median => &self.median,
+        }
     }
 }
 
 impl ProtocolFinding {
-    /// The verdict, and not enough data where the protocol stopped.
-    fn concluded(&self) -> Verdict {
-        if self.report.reason.is_some() { Verdict::NotEnoughData } else { self.report.verdict }
+    fn new(
+        judged: Judged,
+        published: Option<ProtocolVerdict>,
+        p_values: [Option<PValue>; 2],
+        better: Preference,
+    ) -> Self {
+        let Judged { mut report, mut caveats, interval_caveats } = judged;
+        if better == Preference::Higher {
+            report.change_percent = 100.0 * (report.speedup - 1.0);
+        }
+        if let Some(ProtocolVerdict { significant, conclusion, .. }) = &published {
+            report.verdict = match significant {
+                Some(true) => Verdict::Faster,
+                Some(false) => Verdict::Undecided,
+                None => Verdict::NotEnoughData,
+            };
+            // A protocol that stops is "not significant" to the program; the reason tells it from a test that was made.
+            report.reason = match &conclusion.outcome {
+                ProtocolOutcome::CannotConclude { reason } => Some(reason.into()),
+                ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => None,
+            };
+            report.assumptions = conclusion.assumptions.iter().map(AssumptionReport::from).collect();
+            report.at_level = conclusion.into();
+            caveats.clone_from(&conclusion.caveats);
+        }
+        // The conclusions, and so their caveats, are oriented already; what stands at an interval names no side.
+        caveats.extend(interval_caveats);
+        // Of a protocol that stopped, the caveat would say that there may be no difference.
+        if let Some(ProtocolVerdict { no_level_above_half: true, conclusion, .. }) = &published
+            && conclusion.outcome == ProtocolOutcome::NotSignificant
+        {
+            caveats.push(Caveat::NoLevelAboveHalf);
+        }
+        let mut caveats: Vec<Warning> = caveats.iter().map(Warning::from).collect();
+        caveats.extend(covers_one(report.verdict, report.interval.ends()));
+        let published = published.map(|ProtocolVerdict { significant, confidence, .. }| PublishedFinding {
+            significant,
+            confidence,
+        });
+        Self { report, published, adjusted: None, caveats, p_values }
+    }
+
+    /// Whether the protocol reached a verdict: the published program gives one also where the protocol stops.
+    fn concludes(&self) -> bool {
+        self.report.reason.is_none() && self.report.verdict != Verdict::NotEnoughData
     }
 
     /// Whether the observed values favour the candidate.

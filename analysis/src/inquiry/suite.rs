@@ -1,7 +1,7 @@
 //! Versions, and what was measured of them.
 
 use super::InquiryError;
-use super::bounds::{LARGEST_VALUE, LEAST_VALUE};
+use super::refusal::{LARGEST_VALUE, LEAST_VALUE};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::{levels::LevelTree, sample::Sample};
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ pub(super) enum Grouping {
 
 /// A sample that was checked.
 #[derive(Clone, Debug)]
-pub(super) struct Observed<'a> {
+pub(super) struct ObservedSample<'a> {
     pub(super) named: &'a NamedSample,
     /// The observations for methods that know one level.
     pub(super) sample: Sample,
@@ -87,7 +87,7 @@ pub(super) struct Observed<'a> {
 
 impl Suite {
     /// A version with one benchmark whose runs gave one value each.
-    pub fn of_one(version: impl Into<String>, benchmark: impl Into<String>, values: Vec<f64>) -> Self {
+    pub fn single(version: impl Into<String>, benchmark: impl Into<String>, values: Vec<f64>) -> Self {
         let runs = values.into_iter().map(|value| vec![value]).collect();
         Self::new(version, vec![NamedSample::new(benchmark, runs)])
     }
@@ -132,42 +132,45 @@ impl NamedSample {
             && [0, self.runs.len()].contains(&self.blocks.len())
     }
 
-    /// The observations, if every value is a positive number in range.
-    pub(super) fn observed<'a>(&'a self, version: &str) -> Result<Observed<'a>, InquiryError> {
-        let place = || (version.to_owned(), self.benchmark.clone());
-        if self.runs.is_empty() || self.runs.iter().any(Vec::is_empty) {
-            let (version, benchmark) = place();
-            return Err(InquiryError::NoValues { version, benchmark });
+    fn check(&self, version: &str) -> Result<(), InquiryError> {
+        let has_no_values = self.runs.is_empty() || self.runs.iter().any(Vec::is_empty);
+        let out_of_range = (1..).zip(self.values()).find(|(_, value)| !is_in_range(*value));
+        if !has_no_values && out_of_range.is_none() && self.has_sound_blocks() {
+            return Ok(());
         }
-        if let Some((at, value)) = (1..).zip(self.values()).find(|(_, value)| !is_in_range(*value)) {
-            let (version, benchmark) = place();
-            return Err(if !value.is_finite() {
+        let version = version.to_owned();
+        let benchmark = self.benchmark.clone();
+        Err(match out_of_range {
+            _ if has_no_values => InquiryError::NoValues { version, benchmark },
+            None => InquiryError::Blocks { version, benchmark },
+            Some((at, value)) if !value.is_finite() => {
                 InquiryError::NotFinite { version, benchmark, at, value }
-            } else if value <= 0.0 {
-                InquiryError::NotPositive { version, benchmark, at, value }
-            } else {
-                InquiryError::OutOfRange { version, benchmark, at, value }
-            });
-        }
-        if !self.has_sound_blocks() {
-            let (version, benchmark) = place();
-            return Err(InquiryError::Blocks { version, benchmark });
-        }
+            }
+            Some((at, value)) if value <= 0.0 => InquiryError::NotPositive { version, benchmark, at, value },
+            Some((at, value)) => InquiryError::OutOfRange { version, benchmark, at, value },
+        })
+    }
+
+    /// The observations, if every value is a positive number in range.
+    pub(super) fn observed<'a>(&'a self, version: &str) -> Result<ObservedSample<'a>, InquiryError> {
+        self.check(version)?;
         let (grouping, values) = if self.runs.iter().all(|run| run.len() == 1) {
             (Grouping::OneEach, self.values().collect())
         } else if let ([only], []) = (self.runs.as_slice(), self.blocks.as_slice()) {
             (Grouping::OneRun, only.clone())
         } else {
-            let mean = |run: &Vec<f64>| Sample::new(run.clone()).map(|run| run.mean());
-            let means: Result<Vec<f64>, _> = self.runs.iter().map(mean).collect();
-            (Grouping::RunMeans, means.map_err(InquiryError::Sample)?)
+            let mut means = Vec::with_capacity(self.runs.len());
+            for run in &self.runs {
+                means.push(Sample::new(run.clone()).map_err(InquiryError::Sample)?.mean());
+            }
+            (Grouping::RunMeans, means)
         };
         let sample = Sample::new(values).map_err(InquiryError::Sample)?;
-        Ok(Observed { named: self, sample, grouping })
+        Ok(ObservedSample { named: self, sample, grouping })
     }
 }
 
-impl Observed<'_> {
+impl ObservedSample<'_> {
     /// Runs as a level above their values, where there are several of each; else one level.
     pub(super) fn levels(&self) -> Result<LevelTree, InquiryError> {
         let levels = match self.grouping {

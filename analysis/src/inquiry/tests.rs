@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::conclusion::{Protocol, ReasonCode, Verdict, WarningCode};
-use crate::study::ProtocolAssumption;
 use proptest::prelude::*;
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::{Adjustment, ThresholdDecision};
-use speedup_statistics::{protocol::speedup_test::AssumptionOutcome, ratio::BenchmarkWeights};
+use speedup_statistics::protocol::speedup_test::{Assumption, AssumptionOutcome};
+use speedup_statistics::ratio::BenchmarkWeights;
 
 mod endpoints;
 mod pairs;
@@ -39,7 +39,7 @@ fn scaled(values: &[f64], factor: f64) -> Vec<f64> {
 }
 
 fn two(before: Vec<f64>, after: Vec<f64>) -> Vec<Suite> {
-    vec![Suite::of_one("before", "sort", before), Suite::of_one("after", "sort", after)]
+    vec![Suite::single("before", "sort", before), Suite::single("after", "sort", after)]
 }
 
 /// The words that the method ends in.
@@ -98,9 +98,9 @@ fn sides_keep_their_names_where_larger_is_better() {
         assert_eq!(reason.code, ReasonCode::SmallNotNormal);
         assert!(reason.sentence.contains("of the candidate seem"), "{better:?}: {}", reason.sentence);
         let rejected = mean.assumptions.iter().filter(|one| one.finding == AssumptionOutcome::Rejected);
-        let names: Vec<ProtocolAssumption> = rejected.map(|one| one.assumption).collect();
-        assert!(names.contains(&ProtocolAssumption::NormalCandidate), "{better:?}: {names:?}");
-        assert!(!names.contains(&ProtocolAssumption::NormalBaseline), "{better:?}: {names:?}");
+        let names: Vec<Assumption> = rejected.map(|one| one.assumption).collect();
+        assert!(names.contains(&Assumption::NormalCandidate), "{better:?}: {names:?}");
+        assert!(!names.contains(&Assumption::NormalBaseline), "{better:?}: {names:?}");
     }
     let one_run = two(BEFORE.to_vec(), vec![1.0]);
     for better in [Preference::Lower, Preference::Higher] {
@@ -136,10 +136,10 @@ fn what_cannot_be_meant_is_refused_by_name() {
     assert_eq!((bad(0.0), bad(-1.0)), ("not_positive", "not_positive"));
     assert_eq!((bad(1e-300), bad(1e300)), ("out_of_range", "out_of_range"));
     assert_eq!(code(two(BEFORE.to_vec(), Vec::new())), "no_values");
-    assert_eq!(code(vec![Suite::of_one("a", "x", vec![1.0])]), "too_few_versions");
-    let apart = vec![Suite::of_one("a", "x", vec![1.0]), Suite::of_one("b", "y", vec![1.0])];
+    assert_eq!(code(vec![Suite::single("a", "x", vec![1.0])]), "too_few_versions");
+    let apart = vec![Suite::single("a", "x", vec![1.0]), Suite::single("b", "y", vec![1.0])];
     assert_eq!(code(apart), "nothing_in_common");
-    let twins = vec![Suite::of_one("a", "x", vec![1.0]), Suite::of_one("a", "x", vec![1.0])];
+    let twins = vec![Suite::single("a", "x", vec![1.0]), Suite::single("a", "x", vec![1.0])];
     assert_eq!(code(twins), "version_twice");
     let asked = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), Method::speedup_test());
     let with = |inquiry: Inquiry| inquiry.answer().unwrap_err().code();
@@ -155,7 +155,7 @@ fn a_benchmark_that_a_version_lacks_is_named() {
     let answer = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
     assert_eq!(
         answer.unmatched,
-        [Unmatched { benchmark: "gzip".to_owned(), missing_in: vec!["after".to_owned()] }]
+        [UnmatchedBenchmark { benchmark: "gzip".to_owned(), missing_in: vec!["after".to_owned()] }]
     );
     assert!(answer.caveats.iter().any(|caveat| caveat.code == WarningCode::UnmatchedBenchmarks));
 }

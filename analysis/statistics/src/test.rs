@@ -38,8 +38,8 @@ pub use rank_sum::{
 };
 pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
 pub use signed_rank::{
-    ExactSignedRank, HalfIntegers, NormalSignedRank, SignedRank, SignedRankChoice, SignedRankError,
-    SignedRankLaw, SignedRankStatistic, ZerosKeptSignedRank, paired_differences,
+    ExactSignedRank, HalfIntegers, NormalSignedRank, SignedRank, SignedRankError, SignedRankLaw,
+    SignedRankStatistic, ZerosKeptSignedRank, paired_differences,
 };
 pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};
 pub use van_elteren::{VanElteren, VanElterenError};

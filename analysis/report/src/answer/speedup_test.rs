@@ -1,10 +1,10 @@
 //! The Speedup-Test: a row for each benchmark and protocol.
 
 use speedup_analysis::inquiry::{
-    AcceleratedShare, IntervalAnswer, OverallFinding, Preference, ProtocolFinding, SpeedupTestSuite,
+    AcceleratedShare, IntervalAnswer, Preference, ProtocolFinding, SpeedupTestSuite,
 };
 use speedup_analysis::{conclusion::Protocol, count, count::counted, study::IntervalReport};
-use speedup_statistics::ratio::Summary;
+use speedup_statistics::ratio::{Overall, Summary};
 
 use super::{Render, VerdictLine, codes, reason};
 use crate::facts::{Sheet, SheetCell, hidden, number, words};
@@ -36,7 +36,7 @@ impl Render for Vec<SpeedupTestSuite> {
         for suite in self {
             for one in &suite.benchmarks {
                 for protocol in [Protocol::Mean, Protocol::Median] {
-                    let finding = one.of(protocol);
+                    let finding = one.by_protocol(protocol);
                     let mut row = vec![
                         finding.report.verdict.into(),
                         SheetCell::text(&suite.candidate),
@@ -137,7 +137,7 @@ fn verdict_lines(suite: &SpeedupTestSuite, better: Preference) -> Vec<VerdictLin
     lines
 }
 
-fn proportion_in_words(proportion: &AcceleratedShare<IntervalAnswer, OverallFinding>) -> String {
+fn proportion_in_words(proportion: &AcceleratedShare<IntervalAnswer, Overall>) -> String {
     let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
     let alone = match &proportion.overall_of_accelerated {
         // Of all benchmarks it is the overall speedup again.

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use speedup_analysis::conclusion::Protocol;
 use speedup_analysis::inquiry::configured::{
-    BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, ProtocolVerdict,
+    BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain,
 };
 use speedup_analysis::inquiry::{AcceleratedShare, SpeedupTestMode};
+use speedup_statistics::protocol::speedup_test::ProtocolVerdict;
 use speedup_statistics::{inference::Interval, ratio::SpeedupMeans};
 
 use super::results::{fifteen_digits, three_decimals};
@@ -27,11 +27,11 @@ pub fn report(answer: &ConfiguredAnswer, table: impl Fn(&Sheet) -> String) -> St
     }
     if answer.benchmarks.len() > 1 {
         text.push('\n');
-        text += &of_means(&answer.speedup_means);
+        text += &means_lines(&answer.speedup_means);
     }
     for proportion in &answer.proportions {
         text.push('\n');
-        text += &of_proportion(proportion, answer.mode);
+        text += &proportion_lines(proportion, answer.mode);
     }
     text.push('\n');
     text += &table(&benchmarks(answer));
@@ -39,21 +39,23 @@ pub fn report(answer: &ConfiguredAnswer, table: impl Fn(&Sheet) -> String) -> St
     text
 }
 
-/// What others quote, and why not to (Touati 2010 §3.2, example 3.1).
-fn of_means(means: &[MeansOfSpeedups]) -> String {
-    let line = |MeansOfSpeedups { by, means, .. }: &MeansOfSpeedups| {
-        let SpeedupMeans { arithmetic, geometric, harmonic } = *means;
-        let [arithmetic, geometric, harmonic] = [arithmetic, geometric, harmonic].map(three_decimals);
-        format!(
-            "Means of the speedups (ExecutionTime={}): arithmetic {arithmetic}, geometric {geometric}, harmonic {harmonic}\n",
-            by.name()
-        )
-    };
-    let lines: String = means.iter().map(line).collect();
+/// The means that others quote, and why not to (Touati 2010 §3.2, example 3.1).
+fn means_lines(means: &[MeansOfSpeedups]) -> String {
+    let mut lines = String::new();
+    for MeansOfSpeedups { by, means, .. } in means {
+        let _ = writeln!(
+            lines,
+            "Means of the speedups (ExecutionTime={}): arithmetic {}, geometric {}, harmonic {}",
+            by.name(),
+            three_decimals(means.arithmetic),
+            three_decimals(means.geometric),
+            three_decimals(means.harmonic)
+        );
+    }
     format!("{lines}Remark: {}\n", SpeedupMeans::CAVEAT.sentence())
 }
 
-fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>, mode: SpeedupTestMode) -> String {
+fn proportion_lines(proportion: &AcceleratedShare<Interval, OverallGain>, mode: SpeedupTestMode) -> String {
     let AcceleratedShare { accelerated, benchmarks, interval, precision, .. } = proportion;
     let by = proportion.by.name();
     let mut lines = vec![
@@ -78,15 +80,14 @@ fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>, mode: Spe
             "Least number of benchmarks to draw at random for the precision r={precision} = {needed}"
         ));
     }
-    let by_method = |interval: &Interval| {
-        let [lower, upper] = [interval.lower.max(0.0), interval.upper.min(1.0)].map(three_decimals);
-        format!("{} = [{lower}; {upper}]", interval.method)
-    };
-    lines.extend(proportion.asked.as_ref().map(|asked| format!("As asked: {}", by_method(asked))));
+    if let Some(asked) = &proportion.asked {
+        lines.push(format!("As asked: {}", with_method(asked)));
+    }
+    // The published program knows neither.
     if mode == SpeedupTestMode::Exact {
         lines.push(format!(
             "Recommended for so many benchmarks (Brown, Cai, DasGupta 2001): {}",
-            by_method(&proportion.recommended)
+            with_method(&proportion.recommended)
         ));
         lines.push(format!(
             "The same number by the Wilson interval = {}",
@@ -98,6 +99,12 @@ fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>, mode: Spe
             .to_owned(),
     );
     lines.join("\n") + "\n"
+}
+
+fn with_method(interval: &Interval) -> String {
+    let lower = three_decimals(interval.lower.max(0.0));
+    let upper = three_decimals(interval.upper.min(1.0));
+    format!("{} = [{lower}; {upper}]", interval.method)
 }
 
 fn benchmarks(answer: &ConfiguredAnswer) -> Sheet {
@@ -112,37 +119,44 @@ fn benchmarks(answer: &ConfiguredAnswer) -> Sheet {
         words("", "speedup of the median"),
         number("", "level"),
     ];
-    let cells = |benchmark: &BenchmarkAnswer| row(benchmark).into_iter().map(SheetCell::Words).collect();
-    Sheet { headings, rows: answer.benchmarks.iter().map(cells).collect() }
+    let rows = answer.benchmarks.iter().map(|benchmark| cells(benchmark).map(SheetCell::Words).to_vec());
+    Sheet { headings, rows: rows.collect() }
 }
 
-fn row(benchmark: &BenchmarkAnswer) -> Vec<String> {
+fn cells(benchmark: &BenchmarkAnswer) -> [String; 9] {
     let Some(tested) = benchmark.tested() else {
-        let mut row = vec![ABSENT.to_owned(); 9];
-        row[0].clone_from(&benchmark.name);
-        row[4] = "ignored".to_owned();
-        row[7] = "ignored".to_owned();
-        return row;
-    };
-    let of = |protocol: Protocol| {
-        let verdict = tested.verdict(protocol);
-        let level = verdict.confidence.map_or_else(|| ABSENT.to_owned(), fifteen_digits);
-        [word(verdict).to_owned(), level]
+        let mut cells = std::array::from_fn(|_| ABSENT.to_owned());
+        cells[0].clone_from(&benchmark.name);
+        cells[4] = "ignored".to_owned();
+        cells[7] = "ignored".to_owned();
+        return cells;
     };
     let runs = match tested.sizes() {
         [n, m] if n == m => n.to_string(),
         [n, m] => format!("{n}, {m}"),
     };
-    let [min, mean, median] =
-        [tested.speedups.min, tested.speedups.mean, tested.speedups.median].map(three_decimals);
-    let ([mean_word, mean_level], [median_word, median_level]) = (of(Protocol::Mean), of(Protocol::Median));
-    vec![benchmark.name.clone(), runs, min, mean, mean_word, mean_level, median, median_word, median_level]
+    [
+        benchmark.name.clone(),
+        runs,
+        three_decimals(tested.speedups.min),
+        three_decimals(tested.speedups.mean),
+        word(&tested.mean),
+        level(&tested.mean),
+        three_decimals(tested.speedups.median),
+        word(&tested.median),
+        level(&tested.median),
+    ]
 }
 
-fn word(verdict: &ProtocolVerdict) -> &'static str {
-    match verdict.significant {
+fn level(verdict: &ProtocolVerdict) -> String {
+    verdict.confidence.map_or_else(|| ABSENT.to_owned(), fifteen_digits)
+}
+
+fn word(verdict: &ProtocolVerdict) -> String {
+    let word = match verdict.significant {
         Some(true) => "significant",
         Some(false) => "not significant",
         None => "cannot conclude",
-    }
+    };
+    word.to_owned()
 }

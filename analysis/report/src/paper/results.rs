@@ -1,7 +1,8 @@
 //! The results file: one line a benchmark, in the columns of the original (Touati 2010 §6.2.5).
 
 use speedup_analysis::inquiry::SpeedupTestMode;
-use speedup_analysis::inquiry::configured::{BenchmarkAnswer, ConfiguredAnswer, ProtocolVerdict};
+use speedup_analysis::inquiry::configured::{BenchmarkAnswer, ConfiguredAnswer};
+use speedup_statistics::protocol::speedup_test::ProtocolVerdict;
 
 const HEADING: &str = "\"Name\",\"SpeedupMin\",\"SpeedupMean\",\"IsMeanSignificant\",\"MeanConfLevel\",\
     \"SpeedupMedian\",\"IsMedianSignificant\",\"MedianConfLevel\",\"CoefMin\",\"CoefMean\",\"CoefMedian\"\n";
@@ -21,18 +22,16 @@ fn line(benchmark: &BenchmarkAnswer, mode: SpeedupTestMode) -> String {
     let Some(tested) = benchmark.tested() else {
         return format!("{quoted}{}\n", format!(",{NOT_AVAILABLE}").repeat(10));
     };
-    let speedup = |value: f64| match mode {
-        SpeedupTestMode::Published => three_decimals(value),
-        SpeedupTestMode::Exact => value.to_string(),
+    // Published results are rounded, so that they can be compared with a paper's; others keep what was computed.
+    let speedup: fn(f64) -> String = match mode {
+        SpeedupTestMode::Published => three_decimals,
+        SpeedupTestMode::Exact => all_digits,
     };
-    let number = |value: f64| match mode {
-        SpeedupTestMode::Published => fifteen_digits(value),
-        SpeedupTestMode::Exact => value.to_string(),
+    let coefficient: fn(f64) -> String = match mode {
+        SpeedupTestMode::Published => fifteen_digits,
+        SpeedupTestMode::Exact => all_digits,
     };
-    let level = |verdict: &ProtocolVerdict| {
-        verdict.confidence.map_or_else(|| NOT_AVAILABLE.to_owned(), fifteen_digits)
-    };
-    let [coefficient_min, coefficient_mean, coefficient_median] = tested.coefficients.map(number);
+    let [by_minimum, by_mean, by_median] = tested.coefficients.map(coefficient);
     let fields = [
         quoted,
         speedup(tested.speedups.min),
@@ -42,11 +41,15 @@ fn line(benchmark: &BenchmarkAnswer, mode: SpeedupTestMode) -> String {
         speedup(tested.speedups.median),
         truth(&tested.median).to_owned(),
         level(&tested.median),
-        coefficient_min,
-        coefficient_mean,
-        coefficient_median,
+        by_minimum,
+        by_mean,
+        by_median,
     ];
     format!("{}\n", fields.join(","))
+}
+
+fn level(verdict: &ProtocolVerdict) -> String {
+    verdict.confidence.map_or_else(|| NOT_AVAILABLE.to_owned(), fifteen_digits)
 }
 
 fn truth(verdict: &ProtocolVerdict) -> &'static str {
@@ -55,6 +58,10 @@ fn truth(verdict: &ProtocolVerdict) -> &'static str {
         Some(false) => "FALSE",
         None => NOT_AVAILABLE,
     }
+}
+
+fn all_digits(value: f64) -> String {
+    value.to_string()
 }
 
 /// Where three decimals would be all zeros, or more digits than a double has: three significant ones stand instead.

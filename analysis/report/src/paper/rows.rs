@@ -1,123 +1,101 @@
 //! The answer as rows with all digits: benchmarks, overall numbers, means of speedups and proportions, told apart by `kind`.
 
-use speedup_analysis::conclusion::{Protocol, Spelled as _, WarningCode};
+use speedup_analysis::conclusion::{Spelled as _, WarningCode};
 use speedup_analysis::inquiry::AcceleratedShare;
 use speedup_analysis::inquiry::configured::{
-    BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, ProtocolVerdict, TestedBenchmark,
+    BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, TestedBenchmark,
 };
-use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SubTest};
+use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, ProtocolVerdict, SubTest};
 use speedup_statistics::{inference::Interval, ratio::SpeedupMeans, ratio::Summary};
 
 use crate::facts::{Sheet, SheetCell, hidden};
 
-/// A row, whose columns are named as these.
-#[derive(Default)]
-struct Row {
+/// Declares a row, whose columns are named as its fields.
+macro_rules! row {
+    ($($(#[$about:meta])* $column:ident),+ $(,)?) => {
+        #[derive(Default)]
+        struct Row {
+            $($(#[$about])* $column: SheetCell,)+
+        }
+
+        impl Row {
+            fn columns(self) -> Vec<(&'static str, SheetCell)> {
+                vec![$((stringify!($column), self.$column)),+]
+            }
+        }
+    };
+}
+
+row! {
     /// `benchmark`, `overall`, `speedup_mean` or `proportion`.
-    kind: SheetCell,
-    benchmark: SheetCell,
+    kind,
+    benchmark,
     /// Minimum, mean or median.
-    by: SheetCell,
-    speedup: SheetCell,
-    gain: SheetCell,
-    coefficient: SheetCell,
+    by,
+    speedup, gain, coefficient,
     /// The baseline's minimum, mean or median.
-    baseline: SheetCell,
-    candidate: SheetCell,
-    baseline_n: SheetCell,
-    candidate_n: SheetCell,
-    significant: SheetCell,
+    baseline,
+    candidate, baseline_n, candidate_n, significant,
     /// The level of that, or of a proportion's interval.
-    confidence: SheetCell,
+    confidence,
     /// The full name of the main test, of the interval, or which mean of speedups it is.
-    method: SheetCell,
-    statistic: SheetCell,
-    p_value: SheetCell,
-    probability_faster: SheetCell,
-    accelerated: SheetCell,
-    benchmarks: SheetCell,
-    proportion: SheetCell,
-    lower: SheetCell,
-    upper: SheetCell,
-    precision: SheetCell,
-    benchmarks_needed: SheetCell,
-    benchmarks_needed_by_wilson: SheetCell,
-    warnings: SheetCell,
+    method,
+    statistic, p_value, probability_faster, accelerated, benchmarks, proportion, lower, upper, precision,
+    benchmarks_needed, benchmarks_needed_by_wilson, warnings
 }
 
 /// The rows.
 pub fn sheet(answer: &ConfiguredAnswer) -> Sheet {
-    let benchmarks = answer.benchmarks.iter().flat_map(of_benchmark);
-    let overall = answer.overall.iter().map(of_overall);
-    let means = answer.speedup_means.iter().flat_map(of_means);
-    let proportions = answer.proportions.iter().flat_map(of_proportion);
-    let rows = benchmarks.chain(overall).chain(means).chain(proportions);
-    let (names, rows): (Vec<_>, Vec<_>) = rows.map(Row::columns).map(|row| row.into_iter().unzip()).unzip();
-    let names: Vec<&'static str> = names.into_iter().next().unwrap_or_default();
-    Sheet { headings: names.into_iter().map(hidden).collect(), rows }
+    let mut rows = Vec::new();
+    for benchmark in &answer.benchmarks {
+        push_benchmark(&mut rows, benchmark);
+    }
+    rows.extend(answer.overall.iter().map(overall_row));
+    rows.extend(answer.speedup_means.iter().flat_map(means_rows));
+    for proportion in &answer.proportions {
+        // The published interval, the recommended one, and the one that was asked for.
+        rows.push(proportion_row(proportion, &proportion.interval));
+        rows.push(proportion_row(proportion, &proportion.recommended));
+        rows.extend(proportion.asked.as_ref().map(|asked| proportion_row(proportion, asked)));
+    }
+    let headings = Row::default().columns().into_iter().map(|(name, _)| hidden(name)).collect();
+    let cells = rows.into_iter().map(|row| row.columns().into_iter().map(|(_, cell)| cell).collect());
+    Sheet { headings, rows: cells.collect() }
 }
 
 impl Row {
-    fn of(kind: &str, by: Summary) -> Self {
+    fn new(kind: &str, by: Summary) -> Self {
         Self { kind: SheetCell::text(kind), by: SheetCell::text(by.name()), ..Self::default() }
     }
+}
 
-    fn columns(self) -> [(&'static str, SheetCell); 25] {
-        [
-            ("kind", self.kind),
-            ("benchmark", self.benchmark),
-            ("by", self.by),
-            ("speedup", self.speedup),
-            ("gain", self.gain),
-            ("coefficient", self.coefficient),
-            ("baseline", self.baseline),
-            ("candidate", self.candidate),
-            ("baseline_n", self.baseline_n),
-            ("candidate_n", self.candidate_n),
-            ("significant", self.significant),
-            ("confidence", self.confidence),
-            ("method", self.method),
-            ("statistic", self.statistic),
-            ("p_value", self.p_value),
-            ("probability_faster", self.probability_faster),
-            ("accelerated", self.accelerated),
-            ("benchmarks", self.benchmarks),
-            ("proportion", self.proportion),
-            ("lower", self.lower),
-            ("upper", self.upper),
-            ("precision", self.precision),
-            ("benchmarks_needed", self.benchmarks_needed),
-            ("benchmarks_needed_by_wilson", self.benchmarks_needed_by_wilson),
-            ("warnings", self.warnings),
-        ]
+/// Pushes a row by minimum, which no protocol tests, by mean and by median; a benchmark that was passed over has one, with
+/// its warnings alone.
+fn push_benchmark(rows: &mut Vec<Row>, benchmark: &BenchmarkAnswer) {
+    let name = SheetCell::text(&benchmark.name);
+    let warnings = SheetCell::codes(benchmark.warnings.iter().map(|warning| warning.code.as_str()));
+    let Some(tested) = benchmark.tested() else {
+        let kind = SheetCell::text("benchmark");
+        rows.push(Row { kind, benchmark: name, warnings, ..Row::default() });
+        return;
+    };
+    for (by, coefficient) in Summary::ALL.into_iter().zip(tested.coefficients) {
+        let row = Row {
+            benchmark: name.clone(),
+            coefficient: SheetCell::Number(coefficient),
+            probability_faster: SheetCell::Number(tested.probability_faster),
+            warnings: warnings.clone(),
+            ..times_row(tested, by)
+        };
+        rows.push(match by {
+            Summary::Min => row,
+            Summary::Mean => row.with_verdict(&tested.mean),
+            Summary::Median => row.with_verdict(&tested.median),
+        });
     }
 }
 
-/// By minimum, which no protocol tests, by mean and by median; a benchmark that was passed over has its warnings alone.
-fn of_benchmark(benchmark: &BenchmarkAnswer) -> Vec<Row> {
-    let warnings = || SheetCell::codes(benchmark.warnings.iter().map(|warning| warning.code().name()));
-    let Some(tested) = benchmark.tested() else {
-        let (kind, name) = (SheetCell::text("benchmark"), SheetCell::text(&benchmark.name));
-        return vec![Row { kind, benchmark: name, warnings: warnings(), ..Row::default() }];
-    };
-    let row = |(by, coefficient): (Summary, f64)| {
-        let row = Row {
-            benchmark: SheetCell::text(&benchmark.name),
-            coefficient: SheetCell::Number(coefficient),
-            probability_faster: SheetCell::Number(tested.probability_faster),
-            warnings: warnings(),
-            ..of_times(tested, by)
-        };
-        match by {
-            Summary::Min => row,
-            Summary::Mean => row.judged(tested.verdict(Protocol::Mean)),
-            Summary::Median => row.judged(tested.verdict(Protocol::Median)),
-        }
-    };
-    Summary::ALL.into_iter().zip(tested.coefficients).map(row).collect()
-}
-
-fn of_times(tested: &TestedBenchmark, by: Summary) -> Row {
+fn times_row(tested: &TestedBenchmark, by: Summary) -> Row {
     let ObservedSpeedups { min, mean, median } = tested.speedups;
     let speedup = match by {
         Summary::Min => min,
@@ -132,12 +110,12 @@ fn of_times(tested: &TestedBenchmark, by: Summary) -> Row {
         candidate,
         baseline_n,
         candidate_n,
-        ..Row::of("benchmark", by)
+        ..Row::new("benchmark", by)
     }
 }
 
 impl Row {
-    fn judged(self, verdict: &ProtocolVerdict) -> Self {
+    fn with_verdict(self, verdict: &ProtocolVerdict) -> Self {
         let (method, statistic, p_value) = match &verdict.conclusion.main_test {
             SubTest::Made { method, statistic, p_value } => {
                 let statistic = Some(*statistic).filter(|statistic| statistic.is_finite());
@@ -156,28 +134,25 @@ impl Row {
     }
 }
 
-fn of_overall(overall: &OverallGain) -> Row {
+fn overall_row(overall: &OverallGain) -> Row {
     let OverallGain { by, gain, speedup } = *overall;
-    Row { gain: SheetCell::Number(gain), speedup: SheetCell::Number(speedup), ..Row::of("overall", by) }
+    Row { gain: SheetCell::Number(gain), speedup: SheetCell::Number(speedup), ..Row::new("overall", by) }
 }
 
-fn of_means(answer: &MeansOfSpeedups) -> [Row; 3] {
+fn means_rows(answer: &MeansOfSpeedups) -> [Row; 3] {
     let SpeedupMeans { arithmetic, geometric, harmonic } = answer.means;
     [("arithmetic mean", arithmetic), ("geometric mean", geometric), ("harmonic mean", harmonic)].map(
         |(method, speedup)| Row {
             speedup: SheetCell::Number(speedup),
             method: SheetCell::text(method),
             warnings: SheetCell::text(WarningCode::from(&SpeedupMeans::CAVEAT).name()),
-            ..Row::of("speedup_mean", answer.by)
+            ..Row::new("speedup_mean", answer.by)
         },
     )
 }
 
-/// One row an interval: the published one, the recommended one, and the one that was asked for.
-fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>) -> Vec<Row> {
-    let by = Summary::from(proportion.by);
-    let intervals = [Some(&proportion.interval), Some(&proportion.recommended), proportion.asked.as_ref()];
-    let row = |interval: &Interval| Row {
+fn proportion_row(proportion: &AcceleratedShare<Interval, OverallGain>, interval: &Interval) -> Row {
+    Row {
         accelerated: SheetCell::Count(proportion.accelerated),
         benchmarks: SheetCell::Count(proportion.benchmarks),
         proportion: SheetCell::Number(proportion.estimate),
@@ -189,7 +164,6 @@ fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>) -> Vec<Ro
         benchmarks_needed: proportion.benchmarks_needed.map_or(SheetCell::Absent, SheetCell::Count),
         benchmarks_needed_by_wilson: SheetCell::Count(proportion.benchmarks_needed_by_wilson),
         warnings: SheetCell::codes(interval.caveats.iter().map(|caveat| WarningCode::from(caveat).name())),
-        ..Row::of("proportion", by)
-    };
-    intervals.into_iter().flatten().map(row).collect()
+        ..Row::new("proportion", Summary::from(proportion.by))
+    }
 }

@@ -32,7 +32,7 @@ async fn ask(request: CompareRequest) -> Result<Value, Status> {
 
 #[tokio::test]
 async fn the_answer_is_the_inquirys() {
-    let suites = vec![Suite::of_one("old", "sort", OLD.to_vec()), Suite::of_one("new", "sort", NEW.to_vec())];
+    let suites = vec![Suite::single("old", "sort", OLD.to_vec()), Suite::single("new", "sort", NEW.to_vec())];
     let pure = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
     let pure: Value = serde_json::from_str(&serde_json::to_string(&pure).unwrap()).unwrap();
     assert_eq!(ask(request()).await.unwrap(), pure);

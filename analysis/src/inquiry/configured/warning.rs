@@ -1,181 +1,186 @@
-//! What the reader of a configured test must know beside its numbers: which it is, and what it is about.
+//! The warnings of a configured test, each with a next step where there is one.
 //!
-//! Those of the tests themselves are the original program's (Touati 2010 §6.2.5); the others tell where it would have been silent.
+//! Where the published program warns, the words are its own (Touati 2010 §6.2.5); the others tell where it would have been
+//! silent.
 
 use super::{ConfiguredBenchmark, ConfiguredError, ConfiguredLevel, ConfiguredOptions, UnreadableFile};
-use crate::{conclusion::Protocol, conclusion::WarningCode, inquiry::SpeedupTestMode};
+use crate::conclusion::{Protocol, Warning, WarningCode};
+use crate::{count::counted, inquiry::SpeedupTestMode};
 use speedup_statistics::protocol::speedup_test::{
-    ProtocolConclusion, ProtocolOutcome, StopReason, SubTestRefusal,
+    LARGE_ABOVE, ProtocolConclusion, ProtocolOutcome, StopReason,
 };
 use speedup_statistics::{inference::Caveat, inference::Side, sample::Sample};
 use std::collections::BTreeMap;
 
-/// A warning of the whole test.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ConfigurationWarning {
-    /// `ConfLevel` is no confidence level.
-    LevelOutOfRange { line: u64, level: f64 },
-    /// The level of the command line was taken instead of the configuration's.
-    LevelsOverridden,
-    /// Coefficients that are all whole numbers weigh equally in the original.
-    WholeCoefficients,
-    /// Some coefficients are missing, so all weigh equally.
-    MissingCoefficients { missing: usize },
-    /// Two benchmarks of one name.
-    NameTwice { name: String, lines: [u64; 2] },
-}
-
-/// A warning of a benchmark.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BenchmarkWarning {
-    /// A file of samples could not be opened or read.
-    NotReadable(UnreadableFile),
-    /// So the benchmark was ignored.
-    SamplesUnavailable,
-    /// At most 30 runs that are not normal: the t test is not made.
-    SmallNotNormal {
-        side: Side,
-        n: usize,
-    },
-    /// More than 30 runs that are not normal.
-    NotNormalLarge {
-        side: Side,
-    },
-    /// At most 30 runs and more than a shift between the versions: the rank-sum test is not made.
-    SmallNoLocationShift {
-        side: Side,
-        n: usize,
-    },
-    /// More than 30 runs and more than a shift between the versions.
-    NoLocationShift,
-    NoLevelAboveHalf {
-        protocol: Protocol,
-    },
-    /// A test could not be made at all.
-    TestRefused {
-        protocol: Protocol,
-        refusal: SubTestRefusal,
-    },
-    /// The values of a sample differ by rounding alone.
-    SpreadOfRounding {
-        side: Side,
-    },
-    /// Another caveat of the analysis.
-    Caveat {
-        protocol: Protocol,
-        caveat: Caveat,
-    },
-}
-
-impl ConfigurationWarning {
-    /// Its name.
-    pub fn code(&self) -> WarningCode {
-        match self {
-            Self::LevelOutOfRange { .. } => WarningCode::LevelOutOfRange,
-            Self::LevelsOverridden => WarningCode::LevelsOverridden,
-            Self::WholeCoefficients => WarningCode::WholeCoefficients,
-            Self::MissingCoefficients { .. } => WarningCode::MissingCoefficients,
-            Self::NameTwice { .. } => WarningCode::NameTwice,
+/// Warns of names that occur twice, and of levels that are not used as they are written.
+///
+/// # Errors
+/// [`ConfiguredError::Level`] for a level out of range, which only the published program takes as omitted.
+pub(super) fn line_warnings(
+    benchmarks: &[ConfiguredBenchmark],
+    options: &ConfiguredOptions,
+) -> Result<Vec<Warning>, ConfiguredError> {
+    let mut warnings = Vec::new();
+    let mut lines_by_name = BTreeMap::new();
+    let mut has_other_level = false;
+    for ConfiguredBenchmark { entry, .. } in benchmarks {
+        let line = entry.line;
+        if let Some(first) = lines_by_name.insert(entry.name.as_str(), line) {
+            let name = &entry.name;
+            warnings.push(Warning::new(
+                WarningCode::NameTwice,
+                format!(
+                    "Lines {first} and {line} of the configuration both name {name:?}: are they two benchmarks?"
+                ),
+            ));
         }
-    }
-
-    /// Names that stand twice, and levels that are not taken as they stand.
-    pub(super) fn of_lines(
-        benchmarks: &[ConfiguredBenchmark],
-        options: &ConfiguredOptions,
-    ) -> Result<Vec<Self>, ConfiguredError> {
-        let mut warnings = Vec::new();
-        let mut lines_of = BTreeMap::new();
-        for &ConfiguredBenchmark { line, ref name, level, .. } in benchmarks {
-            if let Some(first) = lines_of.insert(name.as_str(), line) {
-                warnings.push(Self::NameTwice { name: name.clone(), lines: [first, line] });
-            }
-            match (level, options.mode) {
-                (ConfiguredLevel::OutOfRange(level), SpeedupTestMode::Published) => {
-                    warnings.push(Self::LevelOutOfRange { line, level });
-                }
-                (ConfiguredLevel::OutOfRange(level), SpeedupTestMode::Exact) => {
+        match entry.level {
+            ConfiguredLevel::Omitted => {}
+            ConfiguredLevel::Given(level) => has_other_level |= Some(level) != options.level,
+            ConfiguredLevel::OutOfRange(level) => {
+                if options.mode == SpeedupTestMode::Exact {
                     return Err(ConfiguredError::Level { line, level });
                 }
-                (
-                    ConfiguredLevel::Omitted | ConfiguredLevel::Given(_),
-                    SpeedupTestMode::Published | SpeedupTestMode::Exact,
-                ) => {}
+                warnings.push(Warning::new(
+                    WarningCode::LevelOutOfRange,
+                    format!(
+                        "Line {line} of the configuration: ConfLevel {level} does not lie between 0 and 1 and is taken \
+                         as omitted. Write 0.95 for 95 %."
+                    ),
+                ));
             }
         }
-        let has_other =
-            |one: &ConfiguredBenchmark| one.level.given().is_some_and(|own| Some(own) != options.level);
-        let overrides = options.mode == SpeedupTestMode::Published && options.level.is_some();
-        if overrides && benchmarks.iter().any(has_other) {
-            warnings.push(Self::LevelsOverridden);
-        }
-        Ok(warnings)
     }
+    // In the exact mode the configuration goes first, so nothing is overridden.
+    if options.mode == SpeedupTestMode::Published && options.level.is_some() && has_other_level {
+        warnings.push(Warning::new(
+            WarningCode::LevelsOverridden,
+            "The level of --conf-level was taken for all benchmarks, also for those to which the configuration gives \
+             another, as the published program does: --mode exact puts the configuration first.",
+        ));
+    }
+    Ok(warnings)
 }
 
-impl BenchmarkWarning {
-    /// Its name.
-    pub fn code(&self) -> WarningCode {
-        match self {
-            Self::NotReadable(_) => WarningCode::NotReadable,
-            Self::SamplesUnavailable => WarningCode::SamplesUnavailable,
-            Self::SmallNotNormal { .. } => WarningCode::SmallNotNormal,
-            Self::NotNormalLarge { .. } => WarningCode::NotNormalLarge,
-            Self::SmallNoLocationShift { .. } => WarningCode::SmallNoLocationShift,
-            Self::NoLocationShift => WarningCode::NoLocationShift,
-            Self::NoLevelAboveHalf { .. } => WarningCode::NoLevelAboveHalf,
-            Self::TestRefused { .. } => WarningCode::TestRefused,
-            Self::SpreadOfRounding { .. } => WarningCode::SpreadOfRounding,
-            Self::Caveat { caveat, .. } => caveat.into(),
+pub(super) fn whole_coefficients() -> Warning {
+    Warning::new(
+        WarningCode::WholeCoefficients,
+        "All coefficients are whole numbers, which the published program weighs equally: write one of them with \
+         a fraction, or take --mode exact.",
+    )
+}
+
+pub(super) fn missing_coefficients(missing: usize) -> Warning {
+    Warning::new(
+        WarningCode::MissingCoefficients,
+        format!(
+            "{missing} of the coefficients are missing, so all benchmarks weigh equally: give all of them or none."
+        ),
+    )
+}
+
+pub(super) fn not_readable(UnreadableFile { path, cause }: &UnreadableFile) -> Warning {
+    Warning::new(WarningCode::NotReadable, format!("The file {path} is not readable ({cause})."))
+}
+
+pub(super) fn samples_unavailable() -> Warning {
+    Warning::new(
+        WarningCode::SamplesUnavailable,
+        "The benchmark is ignored, since its samples are not available: fix the names in the configuration.",
+    )
+}
+
+/// Warns of samples whose values differ by rounding alone.
+pub(super) fn sample_warnings([baseline, candidate]: &[Sample; 2]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (side, sample) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
+        if sample.differs_by_rounding() {
+            let sentence = format!(
+                "{} has values that differ only in their last digits, so the results describe rounding: subtract the \
+                 common part before recording.",
+                sample_name(side)
+            );
+            warnings.push(Warning::new(WarningCode::SpreadOfRounding, sentence));
         }
     }
+    warnings
+}
 
-    /// What the values of baseline and candidate are themselves.
-    pub(super) fn of_samples(samples: [&Sample; 2]) -> Vec<Self> {
-        let sides = [Side::Baseline, Side::Candidate].into_iter().zip(samples);
-        let rounding = sides.filter(|(_, sample)| sample.differs_by_rounding());
-        rounding.map(|(side, _)| Self::SpreadOfRounding { side }).collect()
-    }
+/// Says why a protocol on samples of these `sizes` stopped, if it did, and what its caveats are.
+pub(super) fn conclusion_warnings(
+    protocol: Protocol,
+    conclusion: &ProtocolConclusion,
+    sizes: [usize; 2],
+    mode: SpeedupTestMode,
+) -> Vec<Warning> {
+    let mut warnings = match &conclusion.outcome {
+        ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => Vec::new(),
+        ProtocolOutcome::CannotConclude { reason } => stop_warnings(protocol, reason, sizes),
+    };
+    warnings.extend(conclusion.caveats.iter().filter_map(|caveat| caveat_warning(protocol, caveat, mode)));
+    warnings
+}
 
-    /// Why a protocol with samples of these `sizes` stopped, if it did, and its caveats.
-    pub(super) fn of_conclusion(
-        protocol: Protocol,
-        conclusion: &ProtocolConclusion,
-        sizes: [usize; 2],
-        mode: SpeedupTestMode,
-    ) -> Vec<Self> {
-        let stopped = match &conclusion.outcome {
-            ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => Vec::new(),
-            ProtocolOutcome::CannotConclude { reason } => Self::of_stop(protocol, reason, sizes),
-        };
-        let caveats = conclusion.caveats.iter().filter_map(|caveat| Self::of_caveat(protocol, *caveat, mode));
-        stopped.into_iter().chain(caveats).collect()
-    }
-
-    fn of_stop(protocol: Protocol, reason: &StopReason, sizes: [usize; 2]) -> Vec<Self> {
-        let n = |side: Side| match side {
+fn stop_warnings(protocol: Protocol, reason: &StopReason, sizes: [usize; 2]) -> Vec<Warning> {
+    let (code, sides) = match reason {
+        StopReason::SmallNotNormal { sides } => (WarningCode::SmallNotNormal, sides),
+        StopReason::SmallNoLocationShift { sides } => (WarningCode::SmallNoLocationShift, sides),
+        StopReason::SubTestRefused { refusal } => {
+            let sentence = format!("The speedup of the {} cannot be tested: {refusal}.", protocol.name());
+            return vec![Warning::new(WarningCode::TestRefused, sentence)];
+        }
+    };
+    let mut warnings = Vec::new();
+    for &side in sides {
+        let n = match side {
             Side::Baseline => sizes[0],
             Side::Candidate => sizes[1],
         };
-        match reason {
-            StopReason::SmallNotNormal { sides } => {
-                sides.iter().map(|&side| Self::SmallNotNormal { side, n: n(side) }).collect()
-            }
-            StopReason::SmallNoLocationShift { sides } => {
-                sides.iter().map(|&side| Self::SmallNoLocationShift { side, n: n(side) }).collect()
-            }
-            &StopReason::SubTestRefused { refusal } => vec![Self::TestRefused { protocol, refusal }],
-        }
+        let sample = sample_name(side);
+        let sentence = if code == WarningCode::SmallNotNormal {
+            format!(
+                "{sample} is too small for Student's t test of the mean: its {n} values seem not to be normally \
+                 distributed. Make more than {LARGE_ABOVE} observations."
+            )
+        } else {
+            format!(
+                "{sample} is too small for Wilcoxon's and Mann and Whitney's test of the median: it has {}, and the \
+                 samples differ by more than a shift. Make more than {LARGE_ABOVE} observations.",
+                counted(n as u64, "value")
+            )
+        };
+        warnings.push(Warning::new(code, sentence));
     }
+    warnings
+}
 
-    /// What a caveat of the analysis is here; of some the published program says nothing.
-    fn of_caveat(protocol: Protocol, caveat: Caveat, mode: SpeedupTestMode) -> Option<Self> {
-        match (caveat, mode) {
-            (Caveat::NotNormalLarge { side, .. }, _) => Some(Self::NotNormalLarge { side }),
-            (Caveat::NoLocationShift, _) => Some(Self::NoLocationShift),
-            (Caveat::NoLevelAboveHalf, _) => Some(Self::NoLevelAboveHalf { protocol }),
-            (_, SpeedupTestMode::Published) => None,
-            (caveat, SpeedupTestMode::Exact) => Some(Self::Caveat { protocol, caveat }),
+/// The warning that a caveat of the analysis gives; of some the published program says nothing.
+fn caveat_warning(protocol: Protocol, caveat: &Caveat, mode: SpeedupTestMode) -> Option<Warning> {
+    let sentence = match caveat {
+        Caveat::NotNormalLarge { side, .. } => format!(
+            "{} seems not to be normally distributed, so the confidence level given for the speedup of the mean may not be \
+             accurate.",
+            sample_name(*side)
+        ),
+        Caveat::NoLocationShift => {
+            "The samples differ by more than a shift of location, so the confidence level given for the speedup of \
+             the median may not be accurate."
+                .to_owned()
         }
+        Caveat::NoLevelAboveHalf => format!(
+            "No confidence level above 50 % makes the speedup of the {} statistically significant.",
+            protocol.name()
+        ),
+        _ if mode == SpeedupTestMode::Published => return None,
+        caveat => format!("On the {}: {}", protocol.name(), caveat.sentence()),
+    };
+    Some(Warning::new(caveat.into(), sentence))
+}
+
+/// The original's word for a sample, with ours.
+fn sample_name(side: Side) -> &'static str {
+    match side {
+        Side::Baseline => "Sample1 (the baseline)",
+        Side::Candidate => "Sample2 (the candidate)",
     }
 }

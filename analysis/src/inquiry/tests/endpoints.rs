@@ -51,7 +51,7 @@ fn a_tail_has_a_verdict_of_its_own_in_one_family_with_the_centre() {
     assert!(refused.code == ReasonCode::TooFewRuns, "{refused:?}");
     assert!(refused.sentence.contains(&needed.to_string()), "{refused:?}");
     // The gate goes by it, as by the centre.
-    let judged = Judgement::new(Conclusion::of_answer(&answer).unwrap());
+    let judged = Judgement::new(Conclusion::from_answer(&answer).unwrap());
     let said: Vec<String> = judged.regressions.iter().map(ToString::to_string).collect();
     assert!(said.len() == 1 && said[0].starts_with("after on sort: p95 "), "{said:?}");
     assert!(judged.undecided.iter().any(|one| one.endpoint.as_deref() == Some("p99")));
@@ -89,7 +89,7 @@ fn quantiles_that_cannot_be_meant_are_refused() {
 fn a_control_is_no_candidate_and_in_no_family() {
     let mut suites = two(BEFORE.to_vec(), AFTER.to_vec());
     let alone = Inquiry::new(suites.clone(), Method::ratio()).answer().unwrap();
-    suites.insert(1, Suite::of_one("again", "sort", scaled(&BEFORE, 1.002)));
+    suites.insert(1, Suite::single("again", "sort", scaled(&BEFORE, 1.002)));
     let answer = Inquiry::new(suites.clone(), controlled("again")).answer().unwrap();
     assert_eq!((answer.versions.as_slice(), &answer.findings), (alone.versions.as_slice(), &alone.findings));
     let controls = answer.controls.as_ref().unwrap();
@@ -104,11 +104,11 @@ fn a_control_is_no_candidate_and_in_no_family() {
     let smallest = row.smallest_effect.unwrap() / half_width;
     assert!((1.2..1.6).contains(&smallest), "{smallest}");
     assert!(controls.sentence.contains("0 of 1"), "{}", controls.sentence);
-    let conclusions = Conclusion::of_answer(&answer).unwrap();
+    let conclusions = Conclusion::from_answer(&answer).unwrap();
     assert!(conclusions.iter().all(|one| one.candidate == "after"), "{conclusions:?}");
     assert!(answer.samples.iter().any(|sample| sample.version == "again"));
     // A difference where there is none is an alarm, and the caveat says what that means.
-    suites[1] = Suite::of_one("again", "sort", scaled(&BEFORE, 0.5));
+    suites[1] = Suite::single("again", "sort", scaled(&BEFORE, 0.5));
     let answer = Inquiry::new(suites, controlled("again")).answer().unwrap();
     assert_eq!(answer.controls.as_ref().unwrap().alarms, 1);
     assert!(
@@ -127,7 +127,7 @@ fn a_control_leaves_out_no_benchmark_of_the_candidates() {
     };
     suites[0].benchmarks.push(gzip(1.0));
     suites[1].benchmarks.push(gzip(0.9));
-    suites.push(Suite::of_one("again", "sort", scaled(&BEFORE, 1.002)));
+    suites.push(Suite::single("again", "sort", scaled(&BEFORE, 1.002)));
     let answer = Inquiry::new(suites, controlled("again")).answer().unwrap();
     assert_eq!((ratio(&answer)[0].benchmarks.len(), answer.controls.as_ref().unwrap().rows.len()), (2, 1));
     let caveat =

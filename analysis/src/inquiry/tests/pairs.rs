@@ -66,11 +66,11 @@ fn all_methods_that_can_go_by_the_pairs_and_others_say_that_they_do_not() {
     let published = SpeedupTestOptions { mode: SpeedupTestMode::Published, ..Default::default() };
     for method in methods().into_iter().filter(Method::compares) {
         let answer = Inquiry::new(paired(), method.clone()).answer().unwrap();
-        let expected = if method.asked().takes_pairs() { "pairs_by_block" } else { "pairs_not_used" };
+        let expected = if method.spec().takes_pairs() { "pairs_by_block" } else { "pairs_not_used" };
         assert!(codes(&answer).contains(&expected), "{method:?}: {:?}", codes(&answer));
         // The published program takes the best level that it finds, however low.
         let finds_a_level = method == Method::SpeedupTest(published);
-        assert_eq!(verdict(&answer) == "faster", method.asked().takes_pairs() || finds_a_level, "{method:?}");
+        assert_eq!(verdict(&answer) == "faster", method.spec().takes_pairs() || finds_a_level, "{method:?}");
     }
     let exchanged = paired().into_iter().rev().collect();
     let higher = Inquiry { better: Preference::Higher, ..Inquiry::new(exchanged, Method::speedup_test()) };

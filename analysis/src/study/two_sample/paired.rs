@@ -5,13 +5,11 @@
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 
 use super::interval::{IntervalReport, codes};
-use super::protocol::{
-    AnswerOutcome, AssumptionReport, Judged, ProtocolAnswer, ProtocolAssumption, ProtocolReport, TestReport,
-};
+use super::protocol::{AnswerOutcome, AssumptionReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
-use speedup_statistics::protocol::speedup_test::{AssumptionOutcome, LARGE_ABOVE, Question};
+use speedup_statistics::protocol::speedup_test::{Assumption, AssumptionOutcome, LARGE_ABOVE, Question};
 use speedup_statistics::test::{PairedTTest, PseudoMedian, ShapiroWilk, SignedRank};
 use speedup_statistics::{ratio::PairedRatio, ratio::SuiteRatioError, sample::Sample, sample::SampleError};
 
@@ -173,7 +171,7 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
             (below, reason.clone(), AssumptionOutcome::Untested, test(None, None, Some(reason)), None)
         }
     };
-    let assumption = AssumptionReport { assumption: ProtocolAssumption::NormalDifferences, finding, test };
+    let assumption = AssumptionReport { assumption: Assumption::NormalDifferences, finding, test };
     (Allowed { below, refusal }, assumption, p_value)
 }
 

@@ -82,36 +82,11 @@ pub struct TestReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AssumptionReport {
     /// What is assumed.
-    pub assumption: ProtocolAssumption,
+    pub assumption: Assumption,
     /// What the data say of it at the risk of the protocol.
     pub finding: AssumptionOutcome,
     /// The test of it.
     pub test: TestReport,
-}
-
-/// What a protocol takes for granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProtocolAssumption {
-    /// The baseline's times are normal.
-    NormalBaseline,
-    /// The candidate's times are normal.
-    NormalCandidate,
-    /// The differences of the pairs are normal.
-    NormalDifferences,
-    /// Both versions vary alike.
-    EqualVariances,
-    /// The versions differ by a shift alone.
-    LocationShift,
-}
-
-impl ProtocolAssumption {
-    pub(crate) fn is_normality(self) -> bool {
-        match self {
-            Self::NormalBaseline | Self::NormalCandidate | Self::NormalDifferences => true,
-            Self::EqualVariances | Self::LocationShift => false,
-        }
-    }
 }
 
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
@@ -260,7 +235,7 @@ impl From<&ProtocolConclusion> for ProtocolAnswer {
 
 impl From<&AssumptionCheck> for AssumptionReport {
     fn from(check: &AssumptionCheck) -> Self {
-        Self { assumption: check.assumption.into(), finding: check.finding, test: (&check.test).into() }
+        Self { assumption: check.assumption, finding: check.finding, test: (&check.test).into() }
     }
 }
 
@@ -280,17 +255,6 @@ impl From<&SubTest> for TestReport {
                 p_value: None,
                 refusal: Some(Reason::of(ReasonCode::SubTestRefused, &refusal)),
             },
-        }
-    }
-}
-
-impl From<Assumption> for ProtocolAssumption {
-    fn from(assumption: Assumption) -> Self {
-        match assumption {
-            Assumption::NormalBaseline => Self::NormalBaseline,
-            Assumption::NormalCandidate => Self::NormalCandidate,
-            Assumption::EqualVariances => Self::EqualVariances,
-            Assumption::LocationShift => Self::LocationShift,
         }
     }
 }

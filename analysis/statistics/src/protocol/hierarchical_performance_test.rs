@@ -151,10 +151,12 @@ impl<'a> HierarchicalPerformanceTest<'a> {
         for (position, benchmark) in self.suite.benchmarks().iter().enumerate() {
             benchmarks.push(self.verdict(position, benchmark, speedup_under_test)?);
         }
-        let (differences, noise): (Vec<f64>, Vec<f64>) = benchmarks
+        let differences: Vec<f64> = benchmarks.iter().map(|one| one.difference).collect();
+        let noise: Vec<f64> = benchmarks
             .iter()
-            .map(|b| (b.difference, difference_noise(b.candidate_median, b.baseline_median)))
-            .unzip();
+            .map(|one| difference_noise(one.candidate_median, one.baseline_median))
+            .collect();
+        // Ranks are among all benchmarks, so they are known only now.
         let ranked = ZerosKeptSignedRank::with_noise(&differences, &noise);
         for (benchmark, doubled_rank) in benchmarks.iter_mut().zip(ranked.doubled_ranks) {
             benchmark.rank = doubled_rank as f64 / 2.0;
@@ -185,12 +187,14 @@ impl<'a> HierarchicalPerformanceTest<'a> {
             .rank_sum
             .p_values(&candidate, baseline)
             .map_err(|source| PerformanceTestError::RankSum { benchmark: position, source })?;
-        let winner = Winner::new(candidate_better, baseline_better, self.rules.risk.of(benchmark));
-        let (candidate_median, baseline_median) = (candidate.median(), baseline.median());
+        let winner = Winner::new(candidate_better, baseline_better, self.rules.risk.for_benchmark(benchmark));
+        let candidate_median = candidate.median();
+        let baseline_median = baseline.median();
         let difference = match winner {
             Winner::Candidate | Winner::Baseline => candidate_median - baseline_median,
             Winner::Tie => 0.0,
         };
+        // W counts from 0, the sum of ranks from the least that n ranks can have.
         let n = candidate.len() as f64;
         let w = RankSumStatistic::new(&candidate, baseline).w();
         Ok(BenchmarkVerdict {
@@ -224,7 +228,7 @@ impl<'a> HierarchicalPerformanceTest<'a> {
     /// Whether its runs are so few that not even a complete separation is significant.
     fn cannot_win(&self, benchmark: &ScoredBenchmark) -> bool {
         let values = CriticalValues::new(benchmark.candidate.len(), benchmark.baseline.len());
-        values.critical(self.rules.risk.of(benchmark)).is_none()
+        values.critical(self.rules.risk.for_benchmark(benchmark)).is_none()
     }
 }
 

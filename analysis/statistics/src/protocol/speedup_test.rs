@@ -6,7 +6,7 @@
 //!
 //! * [`MeanTest`]: Shapiro–Wilk on small samples, F to choose, then Student's or Welch's t.
 //! * [`MedianTest`]: Kolmogorov–Smirnov on median-centred samples, then the rank sum; also `P[X > Y]`.
-//! * [`ProtocolConclusion`]: an answer with its risk, assumptions and caveats.
+//! * [`ProtocolConclusion`]: an answer with its risk, assumptions and caveats; [`ProtocolVerdict`]: what is reported of it.
 //! * [`published`]: the verdicts of the original program, bit for bit where that makes sense.
 
 mod conclusion;
@@ -16,8 +16,8 @@ pub mod published;
 
 use crate::{ratio::RatioError, ratio::mean::require_positive, sample::Sample, test::ExactRule};
 pub use conclusion::{
-    Assumption, AssumptionCheck, AssumptionOutcome, ProtocolConclusion, ProtocolOutcome, Question,
-    StopReason, SubTest, SubTestRefusal,
+    Assumption, AssumptionCheck, AssumptionOutcome, ProtocolConclusion, ProtocolOutcome, ProtocolVerdict,
+    Question, StopReason, SubTest, SubTestRefusal,
 };
 pub use mean::{Beyond5000, MeanTest};
 pub use median::MedianTest;
@@ -50,7 +50,7 @@ pub const LARGEST_RISK: f64 = 0.5;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct SpeedupTest {
     pub speedups: ObservedSpeedups,
     /// The protocol of the mean.

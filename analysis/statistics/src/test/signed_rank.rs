@@ -82,22 +82,6 @@ pub struct NormalSignedRank {
     continuity: Continuity,
 }
 
-/// Why a signed-rank law was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SignedRankChoice {
-    /// At most 127 differences, by R's rule fewer than 50; none zero, no two of equal magnitude.
-    FewWithoutTies,
-    /// At most 127 differences, some zero or of equal magnitude, and the law is that of their signs.
-    FewWithTies,
-    /// Some differences are zero, and the law is the normal one.
-    Zeros,
-    /// Some differences have equal magnitudes, and the law is the normal one.
-    Ties,
-    /// More than 127 differences; by R's rule 50 or more.
-    Many,
-}
-
 /// Why differences were not tested.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum SignedRankError {
@@ -218,17 +202,6 @@ impl SignedRank {
     /// [`SignedRankError`] for samples of different sizes, or pairs that are all equal.
     pub fn paired(x: &Sample, y: &Sample) -> Result<Self, SignedRankError> {
         Self::choose(&paired_differences(x, y)?)
-    }
-
-    /// Why this law.
-    pub fn reason(&self) -> SignedRankChoice {
-        match self {
-            Self::Exact(_) => SignedRankChoice::FewWithoutTies,
-            Self::Permutation(_) => SignedRankChoice::FewWithTies,
-            Self::Normal(test) if test.statistic.zeros > 0 => SignedRankChoice::Zeros,
-            Self::Normal(test) if test.statistic.has_ties() => SignedRankChoice::Ties,
-            Self::Normal(_) => SignedRankChoice::Many,
-        }
     }
 
     /// What must be known: that ties, zeros or many differences have made it a normal law's.

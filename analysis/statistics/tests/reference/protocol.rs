@@ -5,12 +5,12 @@ use serde_json::Value;
 use speedup_statistics::{
     inference::Caveat, inference::ConfidenceLevel, inference::PValue, inference::Risk, inference::Side,
     protocol::speedup_test::ProtocolConclusion, protocol::speedup_test::ProtocolOutcome,
-    protocol::speedup_test::Question, protocol::speedup_test::Rules, protocol::speedup_test::SpeedupTest,
-    protocol::speedup_test::StopReason, protocol::speedup_test::SubTest, protocol::speedup_test::published,
-    protocol::speedup_test::published::PublishedVerdict, ratio::BenchmarkWeights, ratio::Overall,
-    ratio::RatioError, ratio::SuiteError, ratio::SuiteMember, ratio::Summary, sample::Sample,
-    test::KolmogorovSmirnov, test::KolmogorovSmirnovStatistic, test::Proportion, test::ProportionMethod,
-    test::Selection, test::benchmarks_by_wald,
+    protocol::speedup_test::ProtocolVerdict, protocol::speedup_test::Question, protocol::speedup_test::Rules,
+    protocol::speedup_test::SpeedupTest, protocol::speedup_test::StopReason, protocol::speedup_test::SubTest,
+    protocol::speedup_test::published, ratio::BenchmarkWeights, ratio::Overall, ratio::RatioError,
+    ratio::SuiteError, ratio::SuiteMember, ratio::Summary, sample::Sample, test::KolmogorovSmirnov,
+    test::KolmogorovSmirnovStatistic, test::Proportion, test::ProportionMethod, test::Selection,
+    test::benchmarks_by_wald,
 };
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ struct Benchmark {
 struct Variant {
     name: &'static str,
     rules: Rules,
-    search: fn(&dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict,
+    search: fn(&dyn Fn(Risk) -> ProtocolConclusion) -> ProtocolVerdict,
     own_level_first: bool,
 }
 
@@ -55,16 +55,16 @@ const VARIANTS: [Variant; 4] = [
     },
 ];
 
-fn bisection(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
+fn bisection(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> ProtocolVerdict {
     published::search(protocol)
 }
 
 /// The least whole percent, 1 to 49, that does; else what the bisection says of none.
-fn whole_percents(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
+fn whole_percents(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> ProtocolVerdict {
     let risks = (1..50).map(|percent| f64::from(percent) / 100.0);
     let conclusions = risks.map(|risk| (risk, protocol(Risk::new(risk).expect("a risk"))));
     match conclusions.into_iter().find(|(_, conclusion)| conclusion.is_significant()) {
-        Some((risk, conclusion)) => PublishedVerdict {
+        Some((risk, conclusion)) => ProtocolVerdict {
             significant: Some(true),
             confidence: Some(1.0 - risk),
             no_level_above_half: false,
@@ -73,7 +73,7 @@ fn whole_percents(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVer
         None => {
             let conclusion = protocol(Risk::new(0.5).expect("a risk"));
             let stopped = matches!(conclusion.outcome, ProtocolOutcome::CannotConclude { .. });
-            PublishedVerdict {
+            ProtocolVerdict {
                 significant: Some(false),
                 confidence: (!stopped).then_some(0.99),
                 no_level_above_half: true,
@@ -202,7 +202,7 @@ fn row(
 }
 
 /// The original program's names of what we say in caveats and reasons.
-fn warnings(protocol: &str, verdict: &PublishedVerdict) -> BTreeSet<String> {
+fn warnings(protocol: &str, verdict: &ProtocolVerdict) -> BTreeSet<String> {
     let position = |side: &Side| match side {
         Side::Baseline => 1,
         Side::Candidate => 2,

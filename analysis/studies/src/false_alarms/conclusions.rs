@@ -200,7 +200,7 @@ impl FalseAlarmStudy {
         let method = Method::Ratio(RatioOptions { center, ..RatioOptions::default() });
         let confidence = Some(self.replication.confidence.get());
         let answer = Inquiry { confidence, noise_threshold, ..Inquiry::new(suites, method) }.answer().ok()?;
-        let judgement = Judgement::new(Conclusion::of_answer(&answer).ok()?);
+        let judgement = Judgement::new(Conclusion::from_answer(&answer).ok()?);
         let Findings::Ratio(found) = answer.findings else { return None };
         let suite = found.into_iter().next()?;
         let caveats = [answer.caveats, suite.caveats.clone()].concat();

@@ -98,7 +98,7 @@ pub(crate) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     draft::replace(&outputs.warnings, &paper::warnings(&answer))?;
     draft::replace(&outputs.status, &paper::ended(&shown, begin.elapsed()))?;
     match arguments.output.output {
-        Form::Json => print_json(console, &paper::json(&answer))?,
+        Form::Json => print_json(console, &answer)?,
         Form::Table => print(console, &text)?,
         Form::Csv => print(console, &paper::sheet(&answer).csv())?,
     }

@@ -10,11 +10,11 @@ pub(crate) mod sample_file;
 
 use std::path::{Path, PathBuf};
 
-use speedup_analysis::inquiry::configured::{ConfiguredBenchmark, UnreadableFile};
+use speedup_analysis::inquiry::configured::{ConfigurationEntry, ConfiguredBenchmark, UnreadableFile};
 use speedup_statistics::sample::Sample;
 use thiserror::Error;
 
-use self::configuration::{Configuration, Entry};
+use self::configuration::Configuration;
 use self::sample_file::{MAX_VALUES, SampleFileError};
 
 #[derive(Debug)]
@@ -39,18 +39,22 @@ pub(crate) fn load(configuration: Configuration, folder: &Path) -> Result<Loaded
     let mut room = MAX_VALUES;
     let mut loaded = Loaded { benchmarks: Vec::new(), paths: Vec::new() };
     for entry in configuration.entries {
-        let paths = entry.samples.each_ref().map(|name| folder.join(name));
+        let paths = entry.files.each_ref().map(|name| folder.join(name));
         loaded.benchmarks.push(load_one(entry, &paths, &mut room)?);
         loaded.paths.extend(paths);
     }
     Ok(loaded)
 }
 
-fn load_one(entry: Entry, paths: &[PathBuf; 2], room: &mut usize) -> Result<ConfiguredBenchmark, NoSample> {
-    let Entry { line, name, level, coefficient, samples: _ } = entry;
-    let files = paths.each_ref().map(|path| path.display().to_string());
-    let (mut samples, mut unreadable) = (Vec::new(), Vec::new());
-    for (path, file) in paths.iter().zip(&files) {
+fn load_one(
+    mut entry: ConfigurationEntry,
+    paths: &[PathBuf; 2],
+    room: &mut usize,
+) -> Result<ConfiguredBenchmark, NoSample> {
+    entry.files = paths.each_ref().map(|path| path.display().to_string());
+    let mut samples = Vec::new();
+    let mut unreadable = Vec::new();
+    for (path, file) in paths.iter().zip(&entry.files) {
         match sample_file::read(path, *room) {
             Ok(sample) => {
                 *room = room.saturating_sub(sample.len());
@@ -59,11 +63,11 @@ fn load_one(entry: Entry, paths: &[PathBuf; 2], room: &mut usize) -> Result<Conf
             Err(SampleFileError::Unreadable(cause)) => {
                 unreadable.push(UnreadableFile { path: file.clone(), cause: cause.to_string() });
             }
-            Err(source) => return Err(NoSample { path: path.clone(), name, source }),
+            Err(source) => return Err(NoSample { path: path.clone(), name: entry.name, source }),
         }
     }
     let samples = <[Sample; 2]>::try_from(samples).map_err(|_| unreadable);
-    Ok(ConfiguredBenchmark { line, name, level, coefficient, files, samples })
+    Ok(ConfiguredBenchmark { entry, samples })
 }
 
 /// The folder from which relative names of sample files start: the working directory, as in the original (Touati 2010 §6.2.1);
@@ -74,7 +78,7 @@ pub(crate) fn sample_folder(configuration: &Configuration, path: &Path) -> PathB
     let here = PathBuf::new();
     let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Some(beside) = beside else { return here };
-    let names = configuration.entries.iter().flat_map(|entry| entry.samples.iter().map(Path::new));
+    let names = configuration.entries.iter().flat_map(|entry| entry.files.iter().map(Path::new));
     let mut relative = names.filter(|name| name.is_relative());
     let mut relative_beside = relative.clone().map(|name| beside.join(name));
     let any_here = relative.any(Path::exists);

@@ -80,7 +80,7 @@ pub(super) struct CriticalValues {
 }
 
 impl BenchmarkRisk {
-    pub(super) fn of(self, benchmark: &ScoredBenchmark) -> Risk {
+    pub(super) fn for_benchmark(self, benchmark: &ScoredBenchmark) -> Risk {
         match self {
             Self::Fixed(risk) => risk,
             Self::ByRuns if fewer_runs(benchmark) >= USUAL_RISK_FROM => Risk::literal(0.05),
@@ -111,7 +111,6 @@ impl RankSumRule {
         candidate: &Sample,
         baseline: &Sample,
     ) -> Result<(PValue, PValue), RankSumError> {
-        let of_both = |p: &dyn Fn(Alternative) -> PValue| (p(Alternative::Greater), p(Alternative::Less));
         Ok(match self {
             Self::CriticalValues => {
                 let doubled_w = RankSumStatistic::new(candidate, baseline).doubled_w();
@@ -119,11 +118,11 @@ impl RankSumRule {
             }
             Self::RDefault => {
                 let test = RankSum::r_default(candidate, baseline);
-                of_both(&|alternative| test.p_value(alternative))
+                (test.p_value(Alternative::Greater), test.p_value(Alternative::Less))
             }
             Self::Permutations => {
                 let test = PermutationRankSum::new(candidate, baseline)?;
-                of_both(&|alternative| test.p_value(alternative))
+                (test.p_value(Alternative::Greater), test.p_value(Alternative::Less))
             }
         })
     }
@@ -143,7 +142,8 @@ impl CriticalValues {
     /// The least doubled W that is significantly large at `risk`, if any is.
     pub(super) fn critical(&self, risk: Risk) -> Option<u64> {
         let largest = 2 * (self.n * self.m) as u64;
-        let (mut below, mut enough) = (None, largest);
+        let mut below = None;
+        let mut enough = largest;
         if !self.upper_tail(largest).rejects_at(risk) {
             return None;
         }
@@ -156,7 +156,8 @@ impl CriticalValues {
 
     /// `P[W ≥ w]`, non-increasing in w.
     fn upper_tail(&self, doubled_w: u64) -> PValue {
-        let (n, m) = (self.n as f64, self.m as f64);
+        let n = self.n as f64;
+        let m = self.m as f64;
         PValue::clamped(match &self.law {
             Some(law) => law.at_least(doubled_w.div_ceil(2)),
             None => {
@@ -171,12 +172,13 @@ impl CriticalValues {
 /// becomes that score, so that the two tie.
 pub(super) fn divided(benchmark: &ScoredBenchmark, speedup: f64) -> Result<Sample, SampleError> {
     let baseline = benchmark.baseline.sorted();
-    let near = |a: f64, b: &f64| (a - b).abs() <= SCORE_NOISE * b;
-    let divide = |score: &f64| {
+    let mut scores = Vec::with_capacity(benchmark.candidate.len());
+    for score in benchmark.candidate.in_run_order() {
         let divided = score / speedup;
         let above = baseline.partition_point(|b| *b < divided);
         let neighbours = &baseline[above.saturating_sub(1)..(above + 1).min(baseline.len())];
-        neighbours.iter().copied().find(|b| near(divided, b)).unwrap_or(divided)
-    };
-    Sample::new(benchmark.candidate.in_run_order().iter().map(divide).collect())
+        let tied = neighbours.iter().find(|b| (divided - **b).abs() <= SCORE_NOISE * **b);
+        scores.push(tied.copied().unwrap_or(divided));
+    }
+    Sample::new(scores)
 }

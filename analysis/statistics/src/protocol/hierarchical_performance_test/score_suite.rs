@@ -131,13 +131,10 @@ impl ScoreSuite {
                 ScoreReference::FirstBaselineRun => member.baseline.in_run_order()[0],
                 ScoreReference::BaselineMedian => member.baseline.median(),
             };
-            let scores = |times: &Sample| {
-                let scores = times.in_run_order().iter().map(|time| reference / time);
-                Sample::new(scores.collect())
-                    .map_err(|source| ScoreError::NotASample { benchmark: position, source })
-            };
-            let (candidate, baseline) = (scores(member.candidate)?, scores(member.baseline)?);
-            benchmarks.push(ScoredBenchmark { candidate, baseline });
+            benchmarks.push(ScoredBenchmark {
+                candidate: scores(member.candidate, reference, position)?,
+                baseline: scores(member.baseline, reference, position)?,
+            });
         }
         Self::new(benchmarks)
     }
@@ -150,12 +147,18 @@ impl ScoreSuite {
     /// The geometric mean of the candidate's scores over that of the baseline's (Chen 2012 §5.1, GM-Speedup): what is
     /// commonly reported, without a confidence.
     pub fn geometric_mean_speedup(&self) -> f64 {
-        let mean_log = |sample: &Sample| {
-            sample.in_run_order().iter().map(|score| score.ln()).sum::<f64>() / sample.len() as f64
-        };
         let logs = self.benchmarks.iter().map(|b| mean_log(&b.candidate) - mean_log(&b.baseline));
         (logs.sum::<f64>() / self.benchmarks.len() as f64).exp()
     }
+}
+
+fn scores(times: &Sample, reference: f64, benchmark: usize) -> Result<Sample, ScoreError> {
+    let scores = times.in_run_order().iter().map(|time| reference / time);
+    Sample::new(scores.collect()).map_err(|source| ScoreError::NotASample { benchmark, source })
+}
+
+fn mean_log(scores: &Sample) -> f64 {
+    scores.in_run_order().iter().map(|score| score.ln()).sum::<f64>() / scores.len() as f64
 }
 
 fn require_positive(benchmark: usize, side: Side, sample: &Sample) -> Result<(), ScoreError> {
@@ -167,9 +170,10 @@ fn require_positive(benchmark: usize, side: Side, sample: &Sample) -> Result<(),
 
 fn require_scores(benchmark: usize, side: Side, sample: &Sample) -> Result<(), ScoreError> {
     require_positive(benchmark, side, sample)?;
-    let outside = |score: &f64| !(1.0 / LARGEST_SCORE..=LARGEST_SCORE).contains(score);
-    match [sample.min(), sample.max()].into_iter().find(outside) {
-        Some(value) => Err(ScoreError::OutOfRange { benchmark, side, value }),
-        None => Ok(()),
+    for value in [sample.min(), sample.max()] {
+        if !(1.0 / LARGEST_SCORE..=LARGEST_SCORE).contains(&value) {
+            return Err(ScoreError::OutOfRange { benchmark, side, value });
+        }
     }
+    Ok(())
 }

@@ -48,14 +48,14 @@ impl HierarchicalPerformanceTest<'_> {
     /// # Errors
     /// [`PerformanceTestError`] for more runs or benchmarks than are looked through, or a rank-sum test refused.
     pub fn reliable_speedup(&self, level: ConfidenceLevel) -> Result<ReliableSpeedup, PerformanceTestError> {
-        let mut courses = Vec::with_capacity(self.suite.benchmarks().len());
+        let mut paths = Vec::with_capacity(self.suite.benchmarks().len());
         for (position, benchmark) in self.suite.benchmarks().iter().enumerate() {
-            courses.push(self.course(position, benchmark)?);
+            paths.push(self.path(position, benchmark)?);
         }
-        let speedups = turning_points(&courses);
+        let speedups = turning_points(&paths);
         let search = Search {
-            sequences: courses.iter().map(|course| Sequence::new(course, &speedups)).collect(),
-            courses,
+            sequences: paths.iter().map(|path| Sequence::new(path, &speedups)).collect(),
+            paths,
             speedups,
         };
         search.supremum(|test| {
@@ -63,7 +63,7 @@ impl HierarchicalPerformanceTest<'_> {
         })
     }
 
-    fn course(&self, position: usize, benchmark: &ScoredBenchmark) -> Result<Course, PerformanceTestError> {
+    fn path(&self, position: usize, benchmark: &ScoredBenchmark) -> Result<WinnerPath, PerformanceTestError> {
         let pairs = benchmark.candidate.len().saturating_mul(benchmark.baseline.len());
         if pairs > MOST_PAIRS {
             return Err(PerformanceTestError::TooManyPairs { benchmark: position, pairs });
@@ -75,7 +75,7 @@ impl HierarchicalPerformanceTest<'_> {
                 self.turns_by_test(position, benchmark, &ratios)?
             }
         };
-        Ok(Course {
+        Ok(WinnerPath {
             candidate_median: benchmark.candidate.median(),
             baseline_median: benchmark.baseline.median(),
             turns,
@@ -83,26 +83,19 @@ impl HierarchicalPerformanceTest<'_> {
     }
 
     /// The paper's test depends on how many ratios exceed γ alone.
-    fn turns_by_count(&self, benchmark: &ScoredBenchmark, ratios: &Ratios) -> Vec<Turn> {
+    fn turns_by_count(&self, benchmark: &ScoredBenchmark, ratios: &Ratios) -> Vec<TurningPoint> {
         let values = CriticalValues::new(benchmark.candidate.len(), benchmark.baseline.len());
-        let critical = values.critical(self.rules.risk.of(benchmark));
+        let critical = values.critical(self.rules.risk.for_benchmark(benchmark));
         let all = 2 * ratios.sorted.len() as u64;
-        let winner = |doubled_w: u64| match critical {
-            None => Winner::Tie,
-            Some(critical) => match (doubled_w >= critical, all - doubled_w >= critical) {
-                (true, false) => Winner::Candidate,
-                (false, true) => Winner::Baseline,
-                (false, false) | (true, true) => Winner::Tie,
-            },
-        };
-        ratios
-            .groups()
-            .map(|group| Turn {
+        let mut turns = Vec::new();
+        for group in ratios.groups() {
+            turns.push(TurningPoint {
                 speedup: group.speedup,
-                at: winner(2 * group.above + group.equal),
-                after: winner(2 * group.above),
-            })
-            .collect()
+                at: winner_by_count(2 * group.above + group.equal, all, critical),
+                after: winner_by_count(2 * group.above, all, critical),
+            });
+        }
+        turns
     }
 
     /// Other tests depend on the ties as well, so each is made anew.
@@ -111,37 +104,57 @@ impl HierarchicalPerformanceTest<'_> {
         position: usize,
         benchmark: &ScoredBenchmark,
         ratios: &Ratios,
-    ) -> Result<Vec<Turn>, PerformanceTestError> {
-        let winner = |speedup: f64| {
-            let candidate = divided(benchmark, speedup)
-                .map_err(|source| PerformanceTestError::Divided { benchmark: position, source })?;
-            let (candidate_better, baseline_better) = self
-                .rules
-                .rank_sum
-                .p_values(&candidate, &benchmark.baseline)
-                .map_err(|source| PerformanceTestError::RankSum { benchmark: position, source })?;
-            Ok(Winner::new(candidate_better, baseline_better, self.rules.risk.of(benchmark)))
-        };
-        let groups: Vec<Group> = ratios.groups().collect();
-        let next = |k: usize| groups.get(k + 1).map_or(2.0 * groups[k].speedup, |group| group.speedup);
-        let turn = |(k, group): (usize, &Group)| {
-            let after = winner(group.speedup.midpoint(next(k)))?;
-            Ok(Turn { speedup: group.speedup, at: winner(group.speedup)?, after })
-        };
-        groups.iter().enumerate().map(turn).collect()
+    ) -> Result<Vec<TurningPoint>, PerformanceTestError> {
+        let groups: Vec<EqualRatios> = ratios.groups().collect();
+        let mut turns = Vec::with_capacity(groups.len());
+        for (k, group) in groups.iter().enumerate() {
+            let next = groups.get(k + 1).map_or(2.0 * group.speedup, |next| next.speedup);
+            turns.push(TurningPoint {
+                speedup: group.speedup,
+                after: self.winner(position, benchmark, group.speedup.midpoint(next))?,
+                at: self.winner(position, benchmark, group.speedup)?,
+            });
+        }
+        Ok(turns)
+    }
+
+    fn winner(
+        &self,
+        position: usize,
+        benchmark: &ScoredBenchmark,
+        speedup: f64,
+    ) -> Result<Winner, PerformanceTestError> {
+        let candidate = divided(benchmark, speedup)
+            .map_err(|source| PerformanceTestError::Divided { benchmark: position, source })?;
+        let (candidate_better, baseline_better) = self
+            .rules
+            .rank_sum
+            .p_values(&candidate, &benchmark.baseline)
+            .map_err(|source| PerformanceTestError::RankSum { benchmark: position, source })?;
+        Ok(Winner::new(candidate_better, baseline_better, self.rules.risk.for_benchmark(benchmark)))
+    }
+}
+
+/// The winner by twice the candidate's W and twice the baseline's, which add up to `all`; at no critical value nobody wins.
+fn winner_by_count(doubled_w: u64, all: u64, critical: Option<u64>) -> Winner {
+    let Some(critical) = critical else { return Winner::Tie };
+    match (doubled_w >= critical, all - doubled_w >= critical) {
+        (true, false) => Winner::Candidate,
+        (false, true) => Winner::Baseline,
+        (false, false) | (true, true) => Winner::Tie,
     }
 }
 
 /// How a benchmark fares as the speedup under test grows from 1.
-struct Course {
+struct WinnerPath {
     candidate_median: f64,
     baseline_median: f64,
     /// In ascending order, the first at 1.
-    turns: Vec<Turn>,
+    turns: Vec<TurningPoint>,
 }
 
 /// A speedup at which a winner may change.
-struct Turn {
+struct TurningPoint {
     speedup: f64,
     at: Winner,
     /// Until the next turn.
@@ -154,7 +167,7 @@ struct Ratios {
 }
 
 /// Ratios that are equal but for rounding.
-struct Group {
+struct EqualRatios {
     speedup: f64,
     equal: u64,
     above: u64,
@@ -162,36 +175,37 @@ struct Group {
 
 impl Ratios {
     fn new(benchmark: &ScoredBenchmark) -> Self {
-        let (a, b) = (benchmark.candidate.sorted(), benchmark.baseline.sorted());
-        let mut sorted: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| a / b)).collect();
+        let mut sorted = Vec::with_capacity(benchmark.candidate.len() * benchmark.baseline.len());
+        for a in benchmark.candidate.sorted() {
+            sorted.extend(benchmark.baseline.sorted().iter().map(|b| a / b));
+        }
         sorted.sort_unstable_by(f64::total_cmp);
         Self { sorted }
     }
 
     /// The groups from 1 on, which comes first even if no ratio equals it.
-    fn groups(&self) -> impl Iterator<Item = Group> + '_ {
-        let within = |speedup: f64| move |ratio: &f64| *ratio <= speedup * (1.0 + SCORE_NOISE);
+    fn groups(&self) -> impl Iterator<Item = EqualRatios> + '_ {
         let mut start = self.sorted.partition_point(|ratio| *ratio < 1.0 - SCORE_NOISE);
         let mut next = Some(1.0);
         std::iter::from_fn(move || {
             let speedup = next?;
-            let end = start + self.sorted[start..].partition_point(within(speedup));
-            let (equal, above) = ((end - start) as u64, (self.sorted.len() - end) as u64);
+            let equal = self.sorted[start..].partition_point(|ratio| *ratio <= speedup * (1.0 + SCORE_NOISE));
+            let end = start + equal;
+            let above = (self.sorted.len() - end) as u64;
             start = end;
             next = self.sorted.get(end).copied();
-            Some(Group { speedup, equal, above })
+            Some(EqualRatios { speedup, equal: equal as u64, above })
         })
     }
 }
 
 /// Every speedup from 1 on at which anything may change, ascending; those that differ by rounding are one.
-fn turning_points(courses: &[Course]) -> Vec<f64> {
+fn turning_points(paths: &[WinnerPath]) -> Vec<f64> {
     let mut speedups = vec![1.0];
-    for (i, course) in courses.iter().enumerate() {
-        speedups.extend(course.changes().map(|turn| turn.speedup));
-        let crossings = courses[i..].iter().map(|other| {
-            (course.candidate_median + other.candidate_median)
-                / (course.baseline_median + other.baseline_median)
+    for (i, path) in paths.iter().enumerate() {
+        speedups.extend(path.changes().map(|turn| turn.speedup));
+        let crossings = paths[i..].iter().map(|other| {
+            (path.candidate_median + other.candidate_median) / (path.baseline_median + other.baseline_median)
         });
         speedups.extend(crossings.filter(|speedup| *speedup > 1.0));
     }
@@ -200,9 +214,9 @@ fn turning_points(courses: &[Course]) -> Vec<f64> {
     speedups
 }
 
-impl Course {
+impl WinnerPath {
     /// The turns where the winner does change, and the first.
-    fn changes(&self) -> impl Iterator<Item = &Turn> {
+    fn changes(&self) -> impl Iterator<Item = &TurningPoint> {
         let mut before = None;
         self.turns.iter().filter(move |turn| {
             let changes = before != Some(turn.at) || turn.at != turn.after;
@@ -230,9 +244,9 @@ struct Sequence {
 }
 
 impl Sequence {
-    fn new(course: &Course, speedups: &[f64]) -> Self {
+    fn new(path: &WinnerPath, speedups: &[f64]) -> Self {
         let mut winners: Vec<(usize, Winner)> = Vec::new();
-        for turn in course.changes() {
+        for turn in path.changes() {
             let place = 2 * (speedups.partition_point(|speedup| *speedup <= turn.speedup) - 1);
             for (place, winner) in [(place, turn.at), (place + 1, turn.after)] {
                 match winners.last_mut() {
@@ -254,7 +268,7 @@ impl Sequence {
 
 /// All that is needed to test the suite at any place.
 struct Search {
-    courses: Vec<Course>,
+    paths: Vec<WinnerPath>,
     sequences: Vec<Sequence>,
     speedups: Vec<f64>,
 }
@@ -265,15 +279,15 @@ impl Search {
         succeeds: impl Fn(&ZerosKeptSignedRank) -> bool,
     ) -> Result<ReliableSpeedup, PerformanceTestError> {
         let places = 2 * self.speedups.len();
-        let succeeds = |place: usize| succeeds(&self.test(place));
         let one_range = self.is_one_range();
+        // One range ends where halving says; else every place is tried, from the greatest speedup down.
         let highest = if one_range {
-            first_failure(places, succeeds).checked_sub(1)
+            first_failure(places, |place| succeeds(&self.test(place))).checked_sub(1)
         } else {
-            if places.saturating_mul(self.courses.len()) > MOST_RANKINGS {
+            if places.saturating_mul(self.paths.len()) > MOST_RANKINGS {
                 return Err(PerformanceTestError::TooManySpeedups { speedups: self.speedups.len() });
             }
-            (0..places).rev().find(|place| succeeds(*place))
+            (0..places).rev().find(|place| succeeds(&self.test(*place)))
         };
         Ok(match highest {
             None => ReliableSpeedup::NotFaster,
@@ -281,19 +295,20 @@ impl Search {
             Some(place) => ReliableSpeedup::Supremum {
                 speedup: self.speedups[place.div_ceil(2)],
                 attained: place.is_multiple_of(2),
-                all_below_hold: one_range || (0..place).all(succeeds),
+                all_below_hold: one_range || (0..place).all(|place| succeeds(&self.test(place))),
             },
         })
     }
 
     fn test(&self, place: usize) -> ZerosKeptSignedRank {
         let speedup = self.speedup(place);
-        let (differences, noise): (Vec<f64>, Vec<f64>) = self
-            .courses
-            .iter()
-            .zip(&self.sequences)
-            .map(|(course, sequence)| course.difference(speedup, sequence.at(place)))
-            .unzip();
+        let mut differences = Vec::with_capacity(self.paths.len());
+        let mut noise = Vec::with_capacity(self.paths.len());
+        for (path, sequence) in self.paths.iter().zip(&self.sequences) {
+            let (difference, rounding) = path.difference(speedup, sequence.at(place));
+            differences.push(difference);
+            noise.push(rounding);
+        }
         ZerosKeptSignedRank::with_noise(&differences, &noise).test
     }
 
@@ -308,34 +323,44 @@ impl Search {
 
     /// Whether the speedups that succeed cannot but be one range from 1: no difference grows with the speedup.
     fn is_one_range(&self) -> bool {
-        self.courses.iter().zip(&self.sequences).all(|(course, sequence)| {
-            let winners = &sequence.winners;
-            let difference = |place, winner| course.difference(self.speedup(place), winner);
-            winners.iter().enumerate().all(|(i, (from, winner))| {
-                let next = winners.get(i + 1);
-                let falls = next.is_none_or(|(_, next)| next < winner);
-                let last = next.map_or(2 * self.speedups.len(), |(place, _)| *place) - 1;
-                falls
-                    && match winner {
-                        // The candidate's lead is least where it ends, the baseline's where it begins.
-                        Winner::Candidate => {
-                            let (d, noise) = difference(last, *winner);
-                            d >= -noise
-                        }
-                        Winner::Baseline => {
-                            let (d, noise) = difference(*from, *winner);
-                            d <= noise
-                        }
-                        Winner::Tie => true,
-                    }
-            })
-        })
+        let mut all = self.paths.iter().zip(&self.sequences);
+        all.all(|(path, sequence)| self.falls(path, sequence))
+    }
+
+    fn falls(&self, path: &WinnerPath, sequence: &Sequence) -> bool {
+        let winners = &sequence.winners;
+        for (i, (from, winner)) in winners.iter().enumerate() {
+            let mut end = 2 * self.speedups.len();
+            if let Some((next_place, next_winner)) = winners.get(i + 1) {
+                if next_winner >= winner {
+                    return false;
+                }
+                end = *next_place;
+            }
+            let falls = match winner {
+                // The candidate's lead is least where it ends, the baseline's where it begins.
+                Winner::Candidate => {
+                    let (difference, noise) = path.difference(self.speedup(end - 1), *winner);
+                    difference >= -noise
+                }
+                Winner::Baseline => {
+                    let (difference, noise) = path.difference(self.speedup(*from), *winner);
+                    difference <= noise
+                }
+                Winner::Tie => true,
+            };
+            if !falls {
+                return false;
+            }
+        }
+        true
     }
 }
 
 /// The first of `places` at which `succeeds` fails, where it holds up to there.
 fn first_failure(places: usize, succeeds: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, places);
+    let mut low = 0;
+    let mut high = places;
     while low < high {
         let middle = low + (high - low) / 2;
         if succeeds(middle) { low = middle + 1 } else { high = middle }

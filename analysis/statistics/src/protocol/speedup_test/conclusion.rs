@@ -33,6 +33,20 @@ pub struct ProtocolConclusion {
     pub caveats: Vec<Caveat>,
 }
 
+/// A protocol's verdict on whether the candidate is faster: a row of the original program's results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProtocolVerdict {
+    /// `IsMeanSignificant` or `IsMedianSignificant`; `None` is its NA.
+    pub significant: Option<bool>,
+    /// `MeanConfLevel` or `MedianConfLevel`, a fraction; `None` is its NA.
+    pub confidence: Option<f64>,
+    /// Whether a search found no level above one half.
+    #[serde(skip)]
+    pub no_level_above_half: bool,
+    /// The protocol's answer at the last risk tried, with all its tests and caveats.
+    pub conclusion: ProtocolConclusion,
+}
+
 /// Yes, no, or no answer: three different things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -99,13 +113,15 @@ pub enum SubTest {
 }
 
 /// An assumption of a main test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
     /// The baseline's times are normally distributed.
     NormalBaseline,
     /// The candidate's times are normally distributed.
     NormalCandidate,
+    /// The differences of the pairs are normally distributed.
+    NormalDifferences,
     /// Both have one variance; if not, Welch's test is used.
     EqualVariances,
     /// The versions' times differ by a shift only.
@@ -143,8 +159,29 @@ impl Question {
     }
 }
 
+impl Assumption {
+    /// Whether it is about the law of a sample.
+    pub fn is_normality(self) -> bool {
+        match self {
+            Self::NormalBaseline | Self::NormalCandidate | Self::NormalDifferences => true,
+            Self::EqualVariances | Self::LocationShift => false,
+        }
+    }
+}
+
+impl AssumptionCheck {
+    pub(super) fn new(assumption: Assumption, test: SubTest, risk: Risk) -> Self {
+        let finding = match test.p_value() {
+            Some(p) if p.rejects_at(risk) => AssumptionOutcome::Rejected,
+            Some(_) => AssumptionOutcome::NotRejected,
+            None => AssumptionOutcome::Untested,
+        };
+        Self { assumption, test, finding }
+    }
+}
+
 impl SubTest {
-    pub(super) fn of<T, E: Copy + Into<SubTestRefusal>>(
+    pub(super) fn new<T, E: Copy + Into<SubTestRefusal>>(
         method: &'static str,
         made: &Result<T, E>,
         answer: impl FnOnce(&T) -> (f64, PValue),
@@ -173,23 +210,27 @@ impl SubTest {
             Self::Refused { refusal, .. } => Some(*refusal),
         }
     }
-
-    pub(super) fn finding(&self, risk: Risk) -> AssumptionOutcome {
-        match self.p_value() {
-            Some(p) if p.rejects_at(risk) => AssumptionOutcome::Rejected,
-            Some(_) => AssumptionOutcome::NotRejected,
-            None => AssumptionOutcome::Untested,
-        }
-    }
 }
 
 impl ProtocolOutcome {
-    pub(super) fn of_main_test(p_value: PValue, risk: Risk) -> Self {
+    pub(super) fn from_main_test(p_value: PValue, risk: Risk) -> Self {
         if p_value.rejects_at(risk) { Self::Significant } else { Self::NotSignificant }
     }
 
     pub(super) fn refused(refusal: SubTestRefusal) -> Self {
         Self::CannotConclude { reason: StopReason::SubTestRefused { refusal } }
+    }
+}
+
+impl ProtocolVerdict {
+    /// The verdict of a protocol that is reported at the level `confidence`.
+    pub fn new(confidence: Option<f64>, conclusion: ProtocolConclusion) -> Self {
+        let significant = match &conclusion.outcome {
+            ProtocolOutcome::Significant => Some(true),
+            ProtocolOutcome::NotSignificant => Some(false),
+            ProtocolOutcome::CannotConclude { .. } => None,
+        };
+        Self { significant, confidence, no_level_above_half: false, conclusion }
     }
 }
 
@@ -218,7 +259,9 @@ impl ProtocolConclusion {
             check.assumption = match check.assumption {
                 Assumption::NormalBaseline => Assumption::NormalCandidate,
                 Assumption::NormalCandidate => Assumption::NormalBaseline,
-                same @ (Assumption::EqualVariances | Assumption::LocationShift) => same,
+                same @ (Assumption::NormalDifferences
+                | Assumption::EqualVariances
+                | Assumption::LocationShift) => same,
             };
         }
         self.caveats = self.caveats.into_iter().map(Caveat::exchanged).collect();

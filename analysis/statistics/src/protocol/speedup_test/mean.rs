@@ -5,10 +5,10 @@ use super::conclusion::{
     SubTestRefusal,
 };
 use super::{LARGE_ABOVE, LARGEST_RISK};
-use crate::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk, Side};
+use crate::inference::{Alternative, Caveat, ConfidenceLevel, Risk, Side};
 use crate::sample::Sample;
 use crate::test::{FTest, FTestError, ShapiroWilk, ShapiroWilkError, StudentTTest, TTestError, WelchTTest};
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::Serialize;
 
 /// All sub-tests of the protocol of the mean.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ struct Normality {
 }
 
 impl Normality {
-    fn of(side: Side, assumption: Assumption, sample: &Sample) -> Self {
+    fn new(side: Side, assumption: Assumption, sample: &Sample) -> Self {
         Self { side, assumption, n: sample.len(), test: ShapiroWilk::new(sample) }
     }
 
@@ -49,7 +49,7 @@ impl Normality {
     }
 
     fn sub_test(&self) -> SubTest {
-        SubTest::of(ShapiroWilk::NAME, &self.test, |test| (test.statistic(), test.p_value()))
+        SubTest::new(ShapiroWilk::NAME, &self.test, |test| (test.statistic(), test.p_value()))
     }
 
     /// What stops the protocol whatever the risk.
@@ -76,7 +76,8 @@ impl Normality {
         let Self { side, n, .. } = *self;
         match self.test {
             Ok(_) => {
-                (!self.is_small() && self.rejected_at(risk)).then_some(Caveat::NotNormalLarge { side, n })
+                let is_doubtful = !self.is_small() && self.rejected_at(risk);
+                if is_doubtful { Some(Caveat::NotNormalLarge { side, n }) } else { None }
             }
             Err(ShapiroWilkError::TooMany { .. }) => match beyond_5000 {
                 Beyond5000::Large => Some(Caveat::NormalityUntested { side, n }),
@@ -92,8 +93,8 @@ impl MeanTest {
     pub(super) fn new(baseline: &Sample, candidate: &Sample, beyond_5000: Beyond5000) -> Self {
         Self {
             samples: [
-                Normality::of(Side::Baseline, Assumption::NormalBaseline, baseline),
-                Normality::of(Side::Candidate, Assumption::NormalCandidate, candidate),
+                Normality::new(Side::Baseline, Assumption::NormalBaseline, baseline),
+                Normality::new(Side::Candidate, Assumption::NormalCandidate, candidate),
             ],
             variances: FTest::new(baseline, candidate),
             student: StudentTTest::new(baseline, candidate),
@@ -109,21 +110,23 @@ impl MeanTest {
 
     /// The two-sided F test.
     pub fn variances(&self) -> SubTest {
-        SubTest::of(FTest::NAME, &self.variances, |test| {
+        SubTest::new(FTest::NAME, &self.variances, |test| {
             (test.statistic(), test.p_value(Alternative::TwoSided))
         })
     }
 
     /// Student's test of `question`.
     pub fn student(&self, question: Question) -> SubTest {
-        let answer = |test: &StudentTTest| (test.statistic().t(), test.p_value(question.alternative()));
-        SubTest::of(StudentTTest::NAME, &self.student, answer)
+        SubTest::new(StudentTTest::NAME, &self.student, |test| {
+            (test.statistic().t(), test.p_value(question.alternative()))
+        })
     }
 
     /// Welch's test of `question`.
     pub fn welch(&self, question: Question) -> SubTest {
-        let answer = |test: &WelchTTest| (test.statistic().t(), test.p_value(question.alternative()));
-        SubTest::of(WelchTTest::NAME, &self.welch, answer)
+        SubTest::new(WelchTTest::NAME, &self.welch, |test| {
+            (test.statistic().t(), test.p_value(question.alternative()))
+        })
     }
 
     /// The answer at `level`.
@@ -136,19 +139,15 @@ impl MeanTest {
         let variances = self.variances();
         let unequal = variances.p_value().is_some_and(|p| p.rejects_at(risk));
         let main_test = if unequal { self.welch(question) } else { self.student(question) };
-        let mut assumptions: Vec<_> = self.samples.iter().map(|s| (s.assumption, s.sub_test())).collect();
-        assumptions.push((Assumption::EqualVariances, variances));
-        let check = |(assumption, test): (Assumption, SubTest)| AssumptionCheck {
-            assumption,
-            test,
-            finding: test.finding(risk),
-        };
+        let [baseline, candidate] =
+            self.samples.map(|sample| AssumptionCheck::new(sample.assumption, sample.sub_test(), risk));
+        let equal_variances = AssumptionCheck::new(Assumption::EqualVariances, variances, risk);
         ProtocolConclusion {
             question,
             outcome: self.outcome(&main_test, risk),
             risk: Some(risk),
             main_test,
-            assumptions: assumptions.into_iter().map(check).collect(),
+            assumptions: vec![baseline, candidate, equal_variances],
             caveats: self.samples.iter().filter_map(|sample| sample.caveat(risk, self.beyond_5000)).collect(),
         }
     }
@@ -163,7 +162,7 @@ impl MeanTest {
             return ProtocolOutcome::CannotConclude { reason: StopReason::SmallNotNormal { sides } };
         }
         match *main_test {
-            SubTest::Made { p_value, .. } => ProtocolOutcome::of_main_test(p_value, risk),
+            SubTest::Made { p_value, .. } => ProtocolOutcome::from_main_test(p_value, risk),
             SubTest::Refused { refusal, .. } => ProtocolOutcome::refused(refusal),
         }
     }
@@ -197,25 +196,12 @@ impl MeanTest {
     }
 
     fn least_risk(&self, question: Question, stops_from: f64) -> Option<Risk> {
-        let p = |test: SubTest| test.p_value().map(PValue::get);
-        let (p_f, p_student, p_welch) =
-            (p(self.variances())?, p(self.student(question))?, p(self.welch(question))?);
+        let p_f = self.variances().p_value()?.get();
+        let p_student = self.student(question).p_value()?.get();
+        let p_welch = self.welch(question).p_value()?.get();
         let by_student = Some(p_student).filter(|risk| *risk < p_f.min(stops_from));
         let by_welch = Some(p_welch.max(p_f)).filter(|risk| *risk < stops_from);
         let least = by_student.into_iter().chain(by_welch).fold(f64::INFINITY, f64::min);
         if least < LARGEST_RISK { Risk::new(least).ok() } else { None }
-    }
-}
-
-/// In a report: the sub-tests with their numbers or refusals, the main ones as to whether the candidate is
-/// faster.
-impl Serialize for MeanTest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("MeanTest", 4)?;
-        fields.serialize_field("normality", &self.normality())?;
-        fields.serialize_field("variances", &self.variances())?;
-        fields.serialize_field("student", &self.student(Question::CandidateFaster))?;
-        fields.serialize_field("welch", &self.welch(Question::CandidateFaster))?;
-        fields.end()
     }
 }

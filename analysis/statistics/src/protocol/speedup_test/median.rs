@@ -8,7 +8,6 @@ use crate::test::{KolmogorovSmirnov, KolmogorovSmirnovStatistic, RankSum, RankSu
 use crate::{
     inference::Caveat, inference::ConfidenceLevel, inference::Risk, inference::Side, sample::Sample,
 };
-use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 /// All sub-tests of the protocol of the median.
 #[derive(Clone, Debug)]
@@ -51,11 +50,6 @@ impl MedianTest {
         }
     }
 
-    /// Why the rank-sum test is exact or normal.
-    pub(crate) fn rank_sum_choice(&self) -> RankSumChoice {
-        self.rank_sum.reason()
-    }
-
     /// The estimate of `P[X > Y]` + ½ `P[X = Y]`: the probability that a run of the candidate is the faster
     /// (Touati 2010 App. D).
     pub fn probability_faster(&self) -> f64 {
@@ -69,13 +63,13 @@ impl MedianTest {
 
     /// The answer at `risk`, which is also the risk of the test of the location shift.
     pub fn at_risk(&self, question: Question, risk: Risk) -> ProtocolConclusion {
-        let test = self.location_shift();
         let no_shift = self.location_shift.p_value().rejects_at(risk);
+        // Large samples allow an answer without a common shape, with a caveat.
         let outcome = if no_shift && !self.small.is_empty() {
             let sides = self.small.clone();
             ProtocolOutcome::CannotConclude { reason: StopReason::SmallNoLocationShift { sides } }
         } else {
-            ProtocolOutcome::of_main_test(self.rank_sum.p_value(question.alternative()), risk)
+            ProtocolOutcome::from_main_test(self.rank_sum.p_value(question.alternative()), risk)
         };
         let mut caveats = Vec::new();
         if no_shift && self.small.is_empty() {
@@ -84,13 +78,12 @@ impl MedianTest {
         if self.rank_sum.reason() == RankSumChoice::Ties {
             caveats.push(Caveat::Ties);
         }
-        let assumption = Assumption::LocationShift;
         ProtocolConclusion {
             question,
             outcome,
             risk: Some(risk),
             main_test: self.rank_sum(question),
-            assumptions: vec![AssumptionCheck { assumption, test, finding: test.finding(risk) }],
+            assumptions: vec![AssumptionCheck::new(Assumption::LocationShift, self.location_shift(), risk)],
             caveats,
         }
     }
@@ -107,17 +100,5 @@ impl MedianTest {
             Ok(risk) if risk < half => self.at_risk(question, risk).found(),
             Ok(_) | Err(_) => self.at_risk(question, half).at_no_level(),
         }
-    }
-}
-
-/// In a report: the sub-tests, the main one as to whether the candidate is faster.
-impl Serialize for MedianTest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("MedianTest", 4)?;
-        fields.serialize_field("location_shift", &self.location_shift())?;
-        fields.serialize_field("rank_sum", &self.rank_sum(Question::CandidateFaster))?;
-        fields.serialize_field("rank_sum_choice", &self.rank_sum_choice())?;
-        fields.serialize_field("probability_faster", &self.probability_faster())?;
-        fields.end()
     }
 }

@@ -5,22 +5,8 @@
 //! ends in "not significant" reports a confidence level of 0.99; a protocol that stops counts as not
 //! significant at a given level.
 
-use super::{ProtocolConclusion, ProtocolOutcome, StopReason};
+use super::{ProtocolConclusion, ProtocolOutcome, ProtocolVerdict, StopReason};
 use crate::{inference::ConfidenceLevel, inference::Risk, ratio::BenchmarkWeights};
-use serde::Serialize;
-
-/// A row of the original program's results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PublishedVerdict {
-    /// `IsMeanSignificant` or `IsMedianSignificant`; `None` is its NA.
-    pub significant: Option<bool>,
-    /// `MeanConfLevel` or `MedianConfLevel`, a fraction; `None` is its NA.
-    pub confidence: Option<f64>,
-    /// The search found no level above one half.
-    pub no_level_above_half: bool,
-    /// The protocol's answer at the last risk tried, whose caveats the program prints.
-    pub conclusion: ProtocolConclusion,
-}
 
 /// The least risk of the search, and the width at which it ends.
 const LEAST_RISK: f64 = 0.01;
@@ -31,7 +17,7 @@ const GREATEST_RISK: f64 = 0.5;
 pub fn verdict(
     level: Option<ConfidenceLevel>,
     protocol: impl Fn(Risk) -> ProtocolConclusion,
-) -> PublishedVerdict {
+) -> ProtocolVerdict {
     match level {
         Some(level) => at(level, protocol),
         None => search(protocol),
@@ -39,9 +25,9 @@ pub fn verdict(
 }
 
 /// The program's verdict at a given level.
-fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
+fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> ProtocolConclusion) -> ProtocolVerdict {
     let conclusion = protocol(level.risk());
-    PublishedVerdict {
+    ProtocolVerdict {
         significant: significance(&conclusion.outcome),
         confidence: Some(level.get()),
         no_level_above_half: false,
@@ -62,35 +48,36 @@ fn significance(outcome: &ProtocolOutcome) -> Option<bool> {
 }
 
 /// The program's search for the highest level above one half.
-pub fn search(protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
-    let at = |risk: f64| protocol(Risk::new(risk).unwrap_or(Risk::literal(GREATEST_RISK)));
-    let first = at(LEAST_RISK);
+pub fn search(protocol: impl Fn(Risk) -> ProtocolConclusion) -> ProtocolVerdict {
+    let first = conclude(&protocol, LEAST_RISK);
     if first.is_significant() {
-        return PublishedVerdict {
+        return ProtocolVerdict {
             significant: Some(true),
             confidence: Some(1.0 - LEAST_RISK),
             no_level_above_half: false,
             conclusion: first,
         };
     }
-    let last = at(GREATEST_RISK);
+    let last = conclude(&protocol, GREATEST_RISK);
     if !last.is_significant() {
         let stopped = matches!(last.outcome, ProtocolOutcome::CannotConclude { .. });
-        return PublishedVerdict {
+        return ProtocolVerdict {
             significant: Some(false),
             confidence: (!stopped).then_some(1.0 - LEAST_RISK),
             no_level_above_half: true,
             conclusion: last,
         };
     }
-    let (mut fails, mut succeeds) = (LEAST_RISK, GREATEST_RISK);
+    // The program bisects as if every risk above one that does did too.
+    let mut fails = LEAST_RISK;
+    let mut succeeds = GREATEST_RISK;
     while succeeds - fails > LEAST_RISK {
         let middle = (fails + succeeds) / 2.0;
-        if at(middle).is_significant() { succeeds = middle } else { fails = middle }
+        if conclude(&protocol, middle).is_significant() { succeeds = middle } else { fails = middle }
     }
     let whole_percent = (succeeds * 100.0).ceil() / 100.0;
-    let conclusion = at(whole_percent);
-    PublishedVerdict {
+    let conclusion = conclude(&protocol, whole_percent);
+    ProtocolVerdict {
         significant: significance(&conclusion.outcome),
         confidence: Some(1.0 - whole_percent),
         no_level_above_half: false,
@@ -98,14 +85,19 @@ pub fn search(protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict
     }
 }
 
+fn conclude(protocol: &impl Fn(Risk) -> ProtocolConclusion, risk: f64) -> ProtocolConclusion {
+    protocol(Risk::new(risk).unwrap_or(Risk::literal(GREATEST_RISK)))
+}
+
 /// The weights that the original program makes of its `Coef` column: custom where every one is given.
 ///
 /// A missing coefficient makes all weights equal, and so does a column of whole numbers, which the program's
 /// reader takes for another type.
 pub fn weights(coefficients: &[Option<f64>]) -> BenchmarkWeights {
-    let whole = |c: &f64| c.fract() == 0.0;
     match coefficients.iter().copied().collect::<Option<Vec<f64>>>() {
-        Some(given) if !given.iter().all(whole) => BenchmarkWeights::Custom(given),
+        Some(given) if given.iter().any(|coefficient| coefficient.fract() != 0.0) => {
+            BenchmarkWeights::Custom(given)
+        }
         Some(_) | None => BenchmarkWeights::Equal,
     }
 }

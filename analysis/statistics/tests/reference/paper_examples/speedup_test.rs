@@ -2,7 +2,7 @@
 
 use super::{Finding, Recomputed};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Continuity, Interval};
-use speedup_statistics::protocol::speedup_test::published::PublishedVerdict;
+use speedup_statistics::protocol::speedup_test::ProtocolVerdict;
 use speedup_statistics::protocol::speedup_test::{Question, Rules, SpeedupTest, published};
 use speedup_statistics::ratio::{BenchmarkWeights, Overall, SpeedupMeans, SuiteMember, Summary};
 use speedup_statistics::{
@@ -51,7 +51,7 @@ pub(super) fn benchmark(number: usize) -> (Sample, Sample) {
     (sample(baseline), sample(candidate))
 }
 
-fn verdicts(test: &SpeedupTest) -> [PublishedVerdict; 2] {
+fn verdicts(test: &SpeedupTest) -> [ProtocolVerdict; 2] {
     [
         published::search(|risk| test.mean.at_risk(Question::CandidateFaster, risk)),
         published::search(|risk| test.median.at_risk(Question::CandidateFaster, risk)),
@@ -64,8 +64,8 @@ fn one_benchmark(rest: &str) -> Recomputed {
     let (baseline, candidate) = benchmark(number.parse().map_err(|_| UNKNOWN)?);
     let test = SpeedupTest::with_rules(&baseline, &candidate, Rules::PUBLISHED).expect("a test");
     let [mean, median] = verdicts(&test);
-    let level = |verdict: &PublishedVerdict| verdict.confidence.map_or(Finding::Absent, Finding::Number);
-    let answer = |verdict: &PublishedVerdict| Finding::Answer(verdict.significant == Some(true));
+    let level = |verdict: &ProtocolVerdict| verdict.confidence.map_or(Finding::Absent, Finding::Number);
+    let answer = |verdict: &ProtocolVerdict| Finding::Answer(verdict.significant == Some(true));
     match column {
         "SpeedupMin" => Ok(Finding::Number(test.speedups.min)),
         "SpeedupMean" => Ok(Finding::Number(test.speedups.mean)),

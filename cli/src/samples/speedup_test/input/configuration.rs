@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use speedup_analysis::inquiry::configured::ConfiguredLevel;
+use speedup_analysis::inquiry::configured::{ConfigurationEntry, ConfiguredLevel};
 use speedup_statistics::{inference::ConfidenceLevel, sample::LARGEST_OBSERVATION};
 use thiserror::Error;
 
@@ -20,20 +20,7 @@ const SHOWN: usize = 40;
 /// The benchmarks in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Configuration {
-    pub(crate) entries: Vec<Entry>,
-}
-
-/// One benchmark as it is configured.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    /// The line on which it begins, from 1.
-    pub(crate) line: u64,
-    pub(crate) name: String,
-    /// The names of the files of baseline and candidate.
-    pub(crate) samples: [String; 2],
-    pub(crate) level: ConfiguredLevel,
-    /// The coefficient of the weight, a finite number.
-    pub(crate) coefficient: Option<f64>,
+    pub(crate) entries: Vec<ConfigurationEntry>,
 }
 
 /// Why a text is no configuration.
@@ -156,7 +143,7 @@ fn places(line: u64, heading: &[String]) -> Result<[usize; 5], ConfigurationErro
     Ok(places)
 }
 
-fn entry(line: u64, fields: [&str; 5]) -> Result<Entry, ConfigurationError> {
+fn entry(line: u64, fields: [&str; 5]) -> Result<ConfigurationEntry, ConfigurationError> {
     let [name, first, second, level, coefficient] = fields;
     for (column, text) in COLUMNS.into_iter().zip([name, first, second]) {
         if text.is_empty() {
@@ -175,10 +162,10 @@ fn entry(line: u64, fields: [&str; 5]) -> Result<Entry, ConfigurationError> {
     if let Some(value) = coefficient.filter(|value| !weighs(*value)) {
         return Err(ConfigurationError::Coefficient { line, value });
     }
-    Ok(Entry {
+    Ok(ConfigurationEntry {
         line,
         name: name.to_owned(),
-        samples: [first.to_owned(), second.to_owned()],
+        files: [first.to_owned(), second.to_owned()],
         level,
         coefficient,
     })
@@ -220,10 +207,10 @@ mod tests {
         // Touati 2010 §6.2.1, both.
         let first = parse("\"First benchmark\",\"bench/bench1.1\",\"bench/bench1.2\",0.9,2\n").unwrap();
         let level = ConfiguredLevel::Given(ConfidenceLevel::new(0.9).unwrap());
-        let entry = Entry {
+        let entry = ConfigurationEntry {
             line: 2,
             name: "First benchmark".to_owned(),
-            samples: ["bench/bench1.1".to_owned(), "bench/bench1.2".to_owned()],
+            files: ["bench/bench1.1".to_owned(), "bench/bench1.2".to_owned()],
             level,
             coefficient: Some(2.0),
         };
@@ -247,8 +234,8 @@ mod tests {
         let text =
             "\u{feff}Coef,\"Name\", \"Sample1\" ,Sample2,ConfLevel\r\n\r\n 1.5 ,a,\"x,1\", x2 ,0.9\r\n";
         let other = Configuration::read(text.as_bytes()).unwrap();
-        assert_eq!(Entry { line: 2, ..other.entries[0].clone() }, plain.entries[0]);
-        assert_eq!(parse("a, \"x1\", \"x2\", NA, NA\n").unwrap().entries[0].samples, ["x1", "x2"]);
+        assert_eq!(ConfigurationEntry { line: 2, ..other.entries[0].clone() }, plain.entries[0]);
+        assert_eq!(parse("a, \"x1\", \"x2\", NA, NA\n").unwrap().entries[0].files, ["x1", "x2"]);
     }
 
     #[test]
@@ -295,7 +282,7 @@ mod tests {
         prop_assert!(!configuration.entries.is_empty());
         for entry in &configuration.entries {
             prop_assert!(entry.line >= 2 && !entry.name.is_empty());
-            prop_assert!(entry.samples.iter().all(|name| !name.is_empty()));
+            prop_assert!(entry.files.iter().all(|name| !name.is_empty()));
             prop_assert!(entry.coefficient.is_none_or(f64::is_finite));
         }
         Ok(())
@@ -339,10 +326,10 @@ mod tests {
             let configuration = Configuration::read(text.as_slice()).unwrap();
             let mut line = 2;
             for (entry, name) in configuration.entries.iter().zip(&names) {
-                let expected = Entry {
+                let expected = ConfigurationEntry {
                     line,
                     name: name.clone(),
-                    samples: ["x".to_owned(), "y".to_owned()],
+                    files: ["x".to_owned(), "y".to_owned()],
                     level: ConfiguredLevel::Given(ConfidenceLevel::new(level).unwrap()),
                     coefficient: Some(coefficient),
                 };
