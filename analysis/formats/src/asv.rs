@@ -5,7 +5,7 @@
 //! memory have one number, not a sample, and are left out with a warning, as are those whose samples were not recorded.
 
 use crate::{
-    Collection, FileProblem, ImportCode, ImportWarning, Json, Misfit, MissingKind, Name, SeriesName,
+    AtNode, Collection, FileProblem, ImportCode, ImportWarning, Json, Misfit, MissingKind, Name, SeriesName,
     SeriesUnit, bounds::MAX_LABELS, bounds::MAX_SERIES,
 };
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     let columns: Vec<&str> = columns.iter().map(Json::text).collect::<Result<_, _>>()?;
     let results = document.field("results")?;
     for (benchmark, row) in results.members() {
-        let benchmark = Name::new(benchmark).map_err(|problem| row.misfit(problem))?;
+        let benchmark = Name::new(benchmark).at_node(row)?;
         if has_columns {
             row.list()?;
         }
@@ -61,11 +61,10 @@ impl<'j, 'a> Row<'j, 'a> {
     }
 
     fn collect(&self, benchmark: &Name, commit: &Name, collection: &mut Collection) -> Result<(), Misfit> {
-        let misfit = |problem| self.row.misfit(problem);
         if self.cell("result").is_none() {
             for labels in self.combinations()? {
                 let name = SeriesName { labels, ..SeriesName::wall(benchmark.clone()) };
-                collection.miss_series(&name, MissingKind::Failed, None).map_err(misfit)?;
+                collection.miss_series(&name, MissingKind::Failed, None).at_node(self.row)?;
             }
             return Ok(());
         }
@@ -74,7 +73,7 @@ impl<'j, 'a> Row<'j, 'a> {
         let samples = if is_time { self.cell("samples") } else { None };
         let Some(samples) = samples else {
             let warning = ImportWarning::about(ImportCode::SummaryOnly, benchmark);
-            return collection.warn(warning).map_err(misfit);
+            return collection.warn(warning).at_node(self.row);
         };
         let combinations = self.combinations()?;
         let count = combinations.len();

@@ -4,7 +4,9 @@
 //! found, by its operations. A launch is a process, so it is a run. A brief report has the same values without launches: they
 //! are one run. BenchmarkDotNet leaves out what it takes for outliers before it writes results; how many is told.
 
-use crate::{Collection, ImportCode, ImportWarning, Json, Misfit, MissingKind, Name, SeriesName, SeriesUnit};
+use crate::{
+    AtNode, Collection, ImportCode, ImportWarning, Json, Misfit, MissingKind, Name, SeriesName, SeriesUnit,
+};
 
 /// Nanoseconds.
 const NANO: i32 = -9;
@@ -25,27 +27,27 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
 }
 
 fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Result<(), Misfit> {
-    let misfit = |problem| benchmark.misfit(problem);
     let name = benchmark.field("FullName")?.name()?;
     let results = measurements_of_stage(benchmark, "Result")?;
     let summary = benchmark.at("Statistics/OriginalValues");
     if results.is_empty() && summary.is_none() {
         let message = Some(Name::of("no iteration has a result"));
-        return collection.miss(name, MissingKind::Failed, message).map_err(misfit);
+        return collection.miss(name, MissingKind::Failed, message).at_node(benchmark);
     }
     let series = with_job(SeriesName::wall(name.clone()), benchmark)?;
-    let series = collection.distinct(series).map_err(misfit)?.in_unit((SeriesUnit::Seconds, NANO));
+    let series = collection.distinct(series).at_node(benchmark)?.in_unit((SeriesUnit::Seconds, NANO));
     if let (true, Some(values)) = (results.is_empty(), summary) {
         for value in values.list()? {
             collection.push_json(&series, 0, value)?;
         }
         return Ok(());
     }
+    // The stage `Result` lacks what was taken for outliers, the stage `Actual` has all.
     let measured = measurements_of_stage(benchmark, "Actual")?.len();
     if measured > results.len() {
         let count = (measured - results.len()) as u64;
         let warning = ImportWarning { code: ImportCode::OutliersRemoved, subject: Some(name), count };
-        collection.warn(warning).map_err(misfit)?;
+        collection.warn(warning).at_node(benchmark)?;
     }
     for result in results {
         let run = result.field("LaunchIndex")?.number(0)?.to_bits();
@@ -55,7 +57,7 @@ fn collect_benchmark(benchmark: &Json<'_>, collection: &mut Collection) -> Resul
             return Err(operations.expected("at least one operation"));
         }
         let time = result.field("Nanoseconds")?.number(NANO)? / count;
-        collection.push(&series, run, time).map_err(|problem| result.misfit(problem))?;
+        collection.push(&series, run, time).at_node(result)?;
     }
     Ok(())
 }

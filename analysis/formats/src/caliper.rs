@@ -3,7 +3,9 @@
 //! A row is a region of the program, called by the way to it, on a rank where the rows tell. Each column of numbers is a metric. A
 //! profile is of one process or job, so it is one observation of each.
 
-use crate::{Collection, FileProblem, Json, Misfit, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_NESTING};
+use crate::{
+    AtNode, Collection, FileProblem, Json, Misfit, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_NESTING,
+};
 
 /// Columns that measure nothing: the order of the regions, and the process.
 const ORDER: &str = "Node order";
@@ -44,8 +46,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
             let metric = if column.as_str() == "time" { Name::of(WALL) } else { column };
             let unit = about.fact("attribute.unit");
             let unit = unit.map_or((SeriesUnit::Bare, 0), |unit| SeriesUnit::of_word(&unit));
-            let series = collection.distinct(name.with_metric(metric));
-            let series = series.map_err(|problem| row.misfit(problem))?.in_unit(unit);
+            let series = collection.distinct(name.with_metric(metric)).at_node(row)?.in_unit(unit);
             collection.push_json(&series, 0, cell)?;
         }
     }
@@ -67,5 +68,5 @@ fn path_of(cell: &Json<'_>, nodes: &[Json<'_>]) -> Result<Name, Misfit> {
         end = index;
     }
     labels.reverse();
-    Name::new(labels.join("/")).map_err(|problem| cell.misfit(problem))
+    Name::new(labels.join("/")).at_node(cell)
 }

@@ -2,9 +2,9 @@
 
 use crate::bounds::{MAX_FILE_BYTES, MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
 use crate::{
-    BetterWhen, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts, Measurand,
-    Misfit, MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit, ValueOf,
-    decimal,
+    AtNode, BetterWhen, FileProblem, Format, ImportCode, ImportWarning, Imported, Json, MachineFacts,
+    Measurand, Misfit, MissingKind, MissingResult, Name, NumberProblem, Runs, Series, SeriesName, SeriesUnit,
+    ValueOf, decimal,
 };
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ impl Collection {
             }
             _ => self.push(series, run, value.number(series.shift)?),
         };
-        pushed.map_err(|problem| value.misfit(problem))
+        pushed.at_node(value)
     }
 
     /// Stores the direction and the kind of value that the file declares for a series. Without them the unit and the format decide.
@@ -174,16 +174,18 @@ impl Collection {
     /// Takes the remark of a line, if it has one; `field` gives the text of a field or column.
     pub(crate) fn take_remark(&mut self, field: impl Fn(&str) -> Option<Name>) -> Result<bool, FileProblem> {
         let Some(word) = field(REMARK) else { return Ok(false) };
-        let count = |key: &str| field(key).and_then(|count| count.as_str().parse().ok()).unwrap_or(0);
         let kind = match word.as_str() {
             "failed" => MissingKind::Failed,
             "skipped" => MissingKind::Skipped,
             "unreadable" => MissingKind::Unreadable,
-            "failed_runs" => MissingKind::FailedRuns { failed: count("count"), runs: count("runs") },
+            "failed_runs" => {
+                MissingKind::FailedRuns { failed: count_in(field("count")), runs: count_in(field("runs")) }
+            }
             other => {
                 let code = ImportCode::ALL.into_iter().find(|code| code.as_str() == other);
                 let Some(code) = code else { return Ok(false) };
-                let warning = ImportWarning { code, subject: field("benchmark"), count: count("count") };
+                let warning =
+                    ImportWarning { code, subject: field("benchmark"), count: count_in(field("count")) };
                 return self.warn(warning).map(|()| true);
             }
         };
@@ -219,6 +221,7 @@ impl Collection {
             let kind = MissingKind::FailedRuns { failed, runs: failed + values as u64 };
             self.miss_series(&series, kind, None)?;
         }
+        // A file of failures alone is a result: the benchmarks are missing, and gates count them.
         if self.growing.is_empty() && self.failures.is_empty() {
             return Err(FileProblem::NoValues);
         }
@@ -253,6 +256,11 @@ pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProb
         return Err(FileProblem::TooManyLabels);
     }
     Ok(())
+}
+
+/// The count that a field holds; without a number there is none to report.
+fn count_in(field: Option<Name>) -> u64 {
+    field.and_then(|count| count.as_str().parse().ok()).unwrap_or(0)
 }
 
 /// Counts a series once more, which has to be one of as many as a file may have.

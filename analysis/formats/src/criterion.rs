@@ -10,8 +10,8 @@ mod batches;
 
 use self::batches::{Batch, values_of};
 use crate::{
-    Collection, Fault, FileProblem, Json, Measurand, Misfit, Name, Options, SeriesName, SeriesUnit, WALL,
-    json::read_document, json::read_lines, table, text::decode,
+    AtNode, Collection, Fault, FileProblem, Json, Measurand, Misfit, Name, Options, SeriesName, SeriesUnit,
+    WALL, json::read_document, json::read_lines, table, text::decode,
 };
 
 /// Nanoseconds.
@@ -41,10 +41,10 @@ fn samples(lists: [&Json<'_>; 2], series: &Measurand, collection: &mut Collectio
     let mut batches = Vec::with_capacity(counts.len());
     for (count, total) in counts.iter().zip(values) {
         let batch = Batch::new(count.number(0)?, total.number(series.shift)?);
-        batches.push(batch.map_err(|problem| count.misfit(problem))?);
+        batches.push(batch.at_node(count)?);
     }
     for value in values_of(&batches) {
-        collection.push(series, 0, value).map_err(|problem| totals.misfit(problem))?;
+        collection.push(series, 0, value).at_node(totals)?;
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ fn collect_message(message: &Json<'_>, collection: &mut Collection) -> Result<()
     }
     let (unit, shift) = SeriesUnit::of_word(&message.field("unit")?.name()?);
     let name = SeriesName::new(message.field("id")?.name()?, metric_of(&unit));
-    let name = collection.distinct(name).map_err(|problem| message.misfit(problem))?;
+    let name = collection.distinct(name).at_node(message)?;
     let lists = [message.field("iteration_count")?, message.field("measured_values")?];
     samples(lists, &name.in_unit((unit, shift)), collection)
 }

@@ -65,6 +65,7 @@ pub(crate) fn read(text: &str, shift: i32) -> Result<f64, NumberProblem> {
             NumberProblem::NotANumber
         }
     })?;
+    // Shifting the exponent of the text rounds once; multiplying the float would round twice.
     let exponent = exponent.saturating_add(i64::from(shift));
     let value: f64 = format!("{mantissa}e{exponent}").parse().map_err(|_| NumberProblem::NotANumber)?;
     let is_zero = !mantissa.bytes().any(|byte| byte.is_ascii_digit() && byte != b'0');

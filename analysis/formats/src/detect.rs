@@ -96,10 +96,9 @@ const LOOSE_MARKS: [(Format, &str); 2] = [(Format::JsonLines, "value"), (Format:
 /// By the keys of objects and arrays.
 fn detect_json(text: &str) -> Result<Format, DetectError> {
     let paths = key_paths(text);
-    let is_there = |marks: &&str| marks.split('|').any(|mark| paths.iter().any(|path| is_marked(path, mark)));
     let mut formats: Vec<Format> = Vec::new();
     for (format, marks) in JSON_MARKS {
-        if !formats.contains(&format) && marks.iter().all(is_there) {
+        if !formats.contains(&format) && marks.iter().all(|mark| is_there(&paths, mark)) {
             formats.push(format);
         }
     }
@@ -109,10 +108,11 @@ fn detect_json(text: &str) -> Result<Format, DetectError> {
         [first, second, ..] => return Err(DetectError::Several { first, second }),
     }
     for (format, mark) in LOOSE_MARKS {
-        if is_there(&mark) {
+        if is_there(&paths, mark) {
             return Ok(format);
         }
     }
+    // Of files without marks of their own, the contents decide.
     if criterion::looks_like_old_sample(text) {
         Ok(Format::CriterionSample)
     } else if text.lines().filter(|line| line.starts_with('{')).count() > 1 {
@@ -212,22 +212,39 @@ pub(crate) fn find_header(text: &str, headers: &[(&[&str], Format)]) -> Option<F
     None
 }
 
+/// Whether one of the marks, which `|` separates, is among the paths.
+fn is_there(paths: &BTreeSet<Vec<&str>>, marks: &str) -> bool {
+    marks.split('|').any(|mark| paths.iter().any(|path| is_marked(path, mark)))
+}
+
+type TextTest = fn(&str) -> bool;
+
+/// What tools print, by how it looks.
+const PRINTED: [(TextTest, Format); 5] = [
+    (|text| text.lines().any(rebench::begins_data), Format::ReBench),
+    (|text| text.lines().any(go::is_result), Format::Go),
+    (|text| text.lines().any(console::is_header), Format::GoogleBenchmarkConsole),
+    (|text| csv::begin_of_table(text).is_some(), Format::GoogleBenchmarkCsv),
+    (|text| text.lines().any(cargo_bench::is_estimate), Format::CargoBench),
+];
+
 /// By what lines of a text look like. Two tools' outputs in one file are refused.
 fn detect_lines(text: &str) -> Result<Format, DetectError> {
-    let printed = [
-        (text.lines().any(rebench::begins_data), Format::ReBench),
-        (text.lines().any(go::is_result), Format::Go),
-        (text.lines().any(console::is_header), Format::GoogleBenchmarkConsole),
-        (csv::begin_of_table(text).is_some(), Format::GoogleBenchmarkCsv),
-        (text.lines().any(cargo_bench::is_estimate), Format::CargoBench),
-    ];
-    let printed = printed.into_iter().filter(|(looks, _)| *looks).map(|(_, format)| format);
-    let tables = text_table::LAYOUTS.iter().filter(|layout| layout.fits(text)).map(|layout| layout.format);
-    let headers = [find_header(text, &SUMMARIES), find_header(text, &TABLES)];
-    let mut printed = printed.chain(tables).chain(headers.into_iter().flatten());
-    if let Some(first) = printed.next() {
-        return printed.next().map_or(Ok(first), |second| Err(DetectError::Several { first, second }));
+    let mut printed = Vec::new();
+    for (looks_so, format) in PRINTED {
+        if looks_so(text) {
+            printed.push(format);
+        }
     }
+    printed.extend(text_table::LAYOUTS.iter().filter(|layout| layout.fits(text)).map(|layout| layout.format));
+    printed.extend(find_header(text, &SUMMARIES));
+    printed.extend(find_header(text, &TABLES));
+    match printed[..] {
+        [] => {}
+        [format] => return Ok(format),
+        [first, second, ..] => return Err(DetectError::Several { first, second }),
+    }
+    // Numbers and tables stand in many files, so they are looked for last.
     if plain::looks_plain(text) {
         return Ok(Format::Plain);
     }

@@ -54,7 +54,7 @@ pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
 
 /// Reads lines, each with its number in the file.
 fn collect(lines: &[(usize, &str)], units: GoUnits) -> Result<Collection, Fault> {
-    let machine = Machine::of(lines);
+    let machine = Machine::new(lines);
     let mut reader = Reader { units, ..Reader::default() };
     for &(line, content) in lines {
         reader.take(line, content, &machine)?;
@@ -151,17 +151,21 @@ impl<'t> Reader<'t> {
             return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
         }
         while let Some((offset, text)) = fields.next() {
-            let at = |problem| Fault::at(line, column(content, offset), problem);
-            let (_, word) = fields.next().ok_or_else(|| at(FileProblem::Truncated { expected: "a unit" }))?;
+            let at = column(content, offset);
+            let Some((_, word)) = fields.next() else {
+                return Err(Fault::at(line, at, FileProblem::Truncated { expected: "a unit" }));
+            };
             let (metric, unit, shift) = match self.units {
                 GoUnits::Base => measured_in(word),
                 GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
             };
+            // `Unit` lines stand above the results that they are about.
             let better = self.directions.get(&metric).copied();
-            series.name.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
+            series.name.metric = Name::new(metric).map_err(|problem| Fault::at(line, at, problem))?;
             series = series.name.in_unit((unit, shift));
             self.collection.declare(&series.name, better, None);
-            self.collection.push_text(&series, self.run, text).map_err(at)?;
+            let pushed = self.collection.push_text(&series, self.run, text);
+            pushed.map_err(|problem| Fault::at(line, at, problem))?;
         }
         Ok(())
     }
@@ -241,9 +245,11 @@ impl<'t> Reader<'t> {
 fn beginning(line: &str) -> Option<&str> {
     let (name, _) = line.split_once('\t')?;
     let name = name.trim_end_matches(' ');
-    let of = name.strip_prefix(PREFIX)?;
-    let is_name = !of.contains(char::is_whitespace) && !of.starts_with(char::is_lowercase) && !of.is_empty();
-    is_name.then_some(name)
+    let rest = name.strip_prefix(PREFIX)?;
+    if rest.is_empty() || rest.contains(char::is_whitespace) || rest.starts_with(char::is_lowercase) {
+        return None;
+    }
+    Some(name)
 }
 
 /// The benchmark whose function a line of a stack trace names, as in `q/p.BenchmarkSum(0xc0000aa6c0)`.
@@ -286,11 +292,14 @@ pub const GO_COMMANDS: &str = "tool: hyperfine";
 struct Machine<'t>(BTreeMap<&'t str, BTreeSet<&'t str>>);
 
 impl<'t> Machine<'t> {
-    fn of(lines: &[(usize, &'t str)]) -> Self {
+    fn new(lines: &[(usize, &'t str)]) -> Self {
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let told = lines.iter().filter_map(|(_, content)| key_and_value(content));
-        for (key, value) in told.filter(|(key, _)| MACHINE.contains(key)) {
-            values.entry(key).or_default().insert(value);
+        for (_, content) in lines {
+            if let Some((key, value)) = key_and_value(content)
+                && MACHINE.contains(&key)
+            {
+                values.entry(key).or_default().insert(value);
+            }
         }
         Self(values)
     }

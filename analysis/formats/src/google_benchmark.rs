@@ -10,8 +10,8 @@ pub(crate) mod console;
 pub(crate) mod csv;
 
 use crate::{
-    Collection, Fault, FileProblem, ImportCode, ImportWarning, Json, Measurand, Misfit, MissingKind, Name,
-    SeriesName, SeriesUnit, WALL,
+    AtNode, Collection, Fault, FileProblem, ImportCode, ImportWarning, Json, Measurand, Misfit, MissingKind,
+    Name, SeriesName, SeriesUnit, WALL,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +64,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
     }
     for benchmark in summarised {
         let warning = ImportWarning::about(ImportCode::SummaryOnly, &benchmark);
-        collection.warn(warning).map_err(|problem| entries.misfit(problem))?;
+        collection.warn(warning).at_node(entries)?;
     }
     Ok(collection)
 }
@@ -84,8 +84,7 @@ fn repetition(entry: &Json<'_>, benchmark: &Name, collection: &mut Collection) -
     ] {
         if entry.get(flag).is_some_and(Json::is_true) {
             let message = entry.get(message).map(Json::text).transpose()?.map(Name::beginning);
-            let missed = collection.miss(benchmark.clone(), kind, message);
-            return missed.map_err(|problem| entry.misfit(problem));
+            return collection.miss(benchmark.clone(), kind, message).at_node(entry);
         }
     }
     let mut name = SeriesName::wall(benchmark.clone());
@@ -93,7 +92,8 @@ fn repetition(entry: &Json<'_>, benchmark: &Name, collection: &mut Collection) -
         name.labels.insert(Name::of("label"), label);
     }
     let unit = entry.get("time_unit").map(Json::text).transpose()?;
-    let shift = shift_of(unit.unwrap_or_default()).map_err(|problem| entry.misfit(problem))?;
+    let shift = shift_of(unit.unwrap_or_default()).at_node(entry)?;
+    // Without its times an entry is damaged; counters may be absent.
     for time in [REAL_TIME, CPU_TIME] {
         entry.field(time)?;
     }
@@ -101,7 +101,7 @@ fn repetition(entry: &Json<'_>, benchmark: &Name, collection: &mut Collection) -
         if DESCRIPTIONS.split(' ').any(|described| described == key) {
             continue;
         }
-        let series = measurand(&name, key, shift).map_err(|problem| entry.misfit(problem))?;
+        let series = measurand(&name, key, shift).at_node(entry)?;
         if matches!(value, Json::Number(_) | Json::NotFinite(_)) {
             collection.push_json(&series, 0, value)?;
         }
@@ -151,13 +151,16 @@ fn aggregates<'n>(names: &[&'n str]) -> BTreeSet<&'n str> {
     for name in names {
         *known.entry(name).or_insert(0) += 1;
     }
-    let is_aggregate = |name: &&&str| {
-        let Some((stem, _)) = name.rsplit_once('_') else { return false };
-        let has = |word: &str| known.contains_key(format!("{stem}{word}").as_str());
-        let is_usual = AGGREGATES.iter().chain([&RMS]).any(|word| name.strip_suffix(word) == Some(stem));
-        // Statistics of the user's own stand beside the usual ones, once for all repetitions.
-        let is_own = has("") && has("_mean") && known[**name] == 1;
-        is_usual && (has("") || has("_mean") && has("_median") || has("_BigO") && has(RMS)) || is_own
-    };
-    names.iter().filter(is_aggregate).copied().collect()
+    names.iter().filter(|name| is_aggregate(name, &known)).copied().collect()
+}
+
+fn is_aggregate(name: &str, known: &BTreeMap<&str, usize>) -> bool {
+    let Some((stem, _)) = name.rsplit_once('_') else { return false };
+    let [has_mean, has_median, has_complexity, has_rms] =
+        ["_mean", "_median", "_BigO", RMS].map(|word| known.contains_key(format!("{stem}{word}").as_str()));
+    let has_stem = known.contains_key(stem);
+    // Statistics of the user's own stand beside the usual ones, once for all repetitions.
+    let is_own = has_stem && has_mean && known[name] == 1;
+    let is_usual = AGGREGATES.iter().chain([&RMS]).any(|word| name.strip_suffix(word) == Some(stem));
+    is_usual && (has_stem || has_mean && has_median || has_complexity && has_rms) || is_own
 }

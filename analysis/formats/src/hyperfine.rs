@@ -7,8 +7,8 @@
 pub(crate) mod write;
 
 use crate::{
-    Collection, FileProblem, Json, MAX_RSS, Misfit, MissingKind, Name, SYSTEM, SeriesName, SeriesUnit, USER,
-    WALL,
+    AtNode, Collection, FileProblem, Json, MAX_RSS, Misfit, MissingKind, Name, SYSTEM, SeriesName,
+    SeriesUnit, USER, WALL,
 };
 
 /// The parameter that is a version.
@@ -37,11 +37,12 @@ pub(crate) fn collect_1(document: &Json<'_>) -> Result<Collection, Misfit> {
         };
         let name = SeriesName::wall(result.field("command")?.name()?);
         let name = with_parameters(name, result.get("parameters"), Json::word)?;
-        let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
+        let name = collection.distinct(name).at_node(result)?;
         let runs = times.list()?.len();
         if runs == 0 {
             return Err(times.misfit(FileProblem::NoValues));
         }
+        // A run that failed took another time than the benchmark takes, so its values are left out.
         let codes = result.get("exit_codes");
         let codes = codes.map_or(Ok(&[][..]), |codes| codes.list_as_long_as("exit_codes", "times", runs))?;
         let lists = [("times", WALL, SeriesUnit::Seconds), ("memory_usage_byte", MAX_RSS, SeriesUnit::Bytes)];
@@ -57,7 +58,7 @@ pub(crate) fn collect_1(document: &Json<'_>) -> Result<Collection, Misfit> {
         let failed = codes.iter().filter(|code| is_failure(code)).count();
         if failed > 0 {
             let kind = MissingKind::FailedRuns { failed: failed as u64, runs: runs as u64 };
-            collection.miss_series(&name, kind, None).map_err(|problem| result.misfit(problem))?;
+            collection.miss_series(&name, kind, None).at_node(result)?;
         }
     }
     Ok(collection)
@@ -74,7 +75,7 @@ fn with_parameters<'a>(
         if key == VERSION {
             name.version = Some(word);
         } else {
-            name.labels.insert(Name::new(key).map_err(|problem| value.misfit(problem))?, word);
+            name.labels.insert(Name::new(key).at_node(value)?, word);
         }
     }
     Ok(name)
@@ -111,7 +112,7 @@ fn collect_result_2(result: &Json<'_>, collection: &mut Collection) -> Result<()
     }
     let name = with_parameters(name, result.get("environment"), Json::word)?;
     let name = with_parameters(name, result.get("parameters"), |value| value.field("value")?.word())?;
-    let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
+    let name = collection.distinct(name).at_node(result)?;
     let runs = measurements.list()?;
     if runs.is_empty() {
         return Err(measurements.misfit(FileProblem::NoValues));
@@ -123,11 +124,12 @@ fn collect_result_2(result: &Json<'_>, collection: &mut Collection) -> Result<()
             continue;
         }
         for (metric, measured) in measurement.members().filter(|(metric, _)| *metric != EXIT_CODE) {
+            // A metric that the machine cannot measure.
             if matches!(measured, Json::Null) {
                 continue;
             }
             let ours = METRICS.iter().find(|(theirs, _)| *theirs == metric).map_or(metric, |(_, ours)| ours);
-            let metric = Name::new(ours).map_err(|problem| measured.misfit(problem))?;
+            let metric = Name::new(ours).at_node(measured)?;
             let word = measured.optional_word("unit")?;
             let unit = word.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
             let series = name.with_metric(metric).in_unit(unit);
@@ -136,7 +138,7 @@ fn collect_result_2(result: &Json<'_>, collection: &mut Collection) -> Result<()
     }
     if failed > 0 {
         let kind = MissingKind::FailedRuns { failed, runs: runs.len() as u64 };
-        collection.miss_series(&name, kind, None).map_err(|problem| result.misfit(problem))?;
+        collection.miss_series(&name, kind, None).at_node(result)?;
     }
     Ok(())
 }

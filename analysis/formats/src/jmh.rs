@@ -5,7 +5,9 @@
 //! they are counted. `thrpt` is a rate, the metric `throughput`: of it more is better. Profilers' numbers (secondary
 //! metrics) are metrics of their own, each by its name.
 
-use crate::{Collection, FileProblem, Json, Misfit, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_VALUES};
+use crate::{
+    AtNode, Collection, FileProblem, Json, Misfit, Name, SeriesName, SeriesUnit, WALL, bounds::MAX_VALUES,
+};
 
 /// The mode whose values are rates.
 const THROUGHPUT: &str = "thrpt";
@@ -21,7 +23,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
         let name = named(result, mode)?.with_metric(Name::of(metric));
         collect_metric(result.field("primaryMetric")?, name.clone(), &mut collection)?;
         for (metric, measured) in result.get("secondaryMetrics").into_iter().flat_map(Json::members) {
-            let metric = Name::new(metric).map_err(|problem| measured.misfit(problem))?;
+            let metric = Name::new(metric).at_node(measured)?;
             collect_metric(measured, name.with_metric(metric), &mut collection)?;
         }
     }
@@ -33,7 +35,7 @@ pub(crate) fn collect(document: &Json<'_>) -> Result<Collection, Misfit> {
 fn named(result: &Json<'_>, mode: &str) -> Result<SeriesName, Misfit> {
     let mut name = SeriesName::wall(result.field("benchmark")?.name()?);
     for (key, value) in result.get("params").into_iter().flat_map(Json::members) {
-        let key = Name::new(key).map_err(|problem| value.misfit(problem))?;
+        let key = Name::new(key).at_node(value)?;
         name.labels.insert(key, value.word()?);
     }
     if mode != AVERAGE && mode != THROUGHPUT {
@@ -43,7 +45,7 @@ fn named(result: &Json<'_>, mode: &str) -> Result<SeriesName, Misfit> {
 }
 
 fn collect_metric(metric: &Json<'_>, name: SeriesName, collection: &mut Collection) -> Result<(), Misfit> {
-    let name = collection.distinct(name).map_err(|problem| metric.misfit(problem))?;
+    let name = collection.distinct(name).at_node(metric)?;
     let word = metric.field("scoreUnit")?.name()?;
     let series = name.in_unit(unit_of(&word));
     let forks = metric.at("rawData|rawDataHistogram");

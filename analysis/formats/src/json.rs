@@ -8,7 +8,7 @@
 mod access;
 mod parse;
 
-pub(crate) use access::{Misfit, read_document, read_lines};
+pub(crate) use access::{AtNode, Misfit, read_document, read_lines};
 pub(crate) use parse::{parse, parse_all};
 
 use std::borrow::Cow;

@@ -8,8 +8,8 @@ mod tools;
 
 use self::tools::LAYOUTS;
 use crate::{
-    BetterWhen, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit, MissingKind,
-    Name, SeriesName, SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::parse_all,
+    AtNode, BetterWhen, Collection, Fault, FileProblem, Format, ImportCode, ImportWarning, Json, Misfit,
+    MissingKind, Name, SeriesName, SeriesUnit, ValueOf, bounds::MAX_COLUMNS, json::parse_all,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -130,6 +130,7 @@ impl<'j, 'a> Reader<'j, 'a> {
         } else if next.is_empty() && !step.contains(['*', '+', '|', '=']) {
             node.field(step)?;
         }
+        // Facts of a result may stand in what is around it.
         self.around.push(node);
         let depth = self.keys.len();
         for (key, node) in next {
@@ -153,7 +154,7 @@ impl<'j, 'a> Reader<'j, 'a> {
             return Ok(());
         }
         let name = self.name(result, layout)?;
-        let misfit = |problem| result.misfit(problem);
+        // A result that its own fields call unsound has no values, whatever else stands in it.
         for (field, sound, reason) in layout.sound {
             if let Some(found) = self.field(result, field)
                 && found.word()?.as_str() != *sound
@@ -162,53 +163,71 @@ impl<'j, 'a> Reader<'j, 'a> {
                 let reason = result.fact(reason);
                 let kind = if *field == "is_skipped" { MissingKind::Skipped } else { MissingKind::Failed };
                 if self.failed.insert(name.clone()) {
-                    self.collection.miss_series(&name, kind, reason.or(Some(told))).map_err(misfit)?;
+                    self.collection.miss_series(&name, kind, reason.or(Some(told))).at_node(result)?;
                 }
                 return Ok(());
             }
         }
         let divisor = self.field(result, layout.divisor).map_or(Ok(1.0), |divisor| divisor.number(0))?;
         let mut is_measured = false;
-        for (metric, unit, way) in layout.measures {
-            // Of some files a way is that of another thing.
-            let (guard, steps_of_way) = way.split_once('?').unwrap_or(("", way));
-            if !guard.is_empty() && result.get(guard).is_none() {
-                continue;
-            }
-            let mut values = vec![result];
-            for step in steps_of_way.split('/') {
-                values = values.iter().flat_map(|node| steps(node, step)).map(|(_, node)| node).collect();
-            }
-            is_measured |= !values.is_empty();
-            let is_zero = |value: &&Json<'_>| value.number(0).is_ok_and(|number| number == 0.0);
-            if values.is_empty() || layout.zero_is_none && values.iter().all(is_zero) {
-                continue;
-            }
-            let value_of = (*way == layout.iterations).then_some(ValueOf::Iteration);
-            let metric = self.required(result, metric)?;
-            let unit = self.word(result, unit)?;
-            let unit = unit.map_or((SeriesUnit::Bare, 0), |unit| unit_of(&unit, &metric));
-            let series = self.collection.distinct(name.with_metric(metric)).map_err(misfit)?.in_unit(unit);
-            self.collection.declare(&series.name, self.direction(result), value_of);
-            for value in values {
-                // A divisor of 0 makes values that are not finite, which are left out too.
-                let pushed = match value {
-                    _ if value.is_not_finite() => self.collection.leave_out(&series.name),
-                    // nvbench writes numbers as texts, so that no reader rounds them.
-                    Json::Text(text) => self.collection.push_text(&series, self.run, text),
-                    _ => self.collection.push(&series, self.run, value.number(series.shift)? / divisor),
-                };
-                pushed.map_err(|problem| value.misfit(problem))?;
-            }
+        for measure in layout.measures {
+            is_measured |= self.collect_measure(result, layout, &name, measure, divisor)?;
         }
-        if !is_measured && !layout.summaries.is_empty() {
+        if is_measured {
+            return Ok(());
+        }
+        if !layout.summaries.is_empty() {
             let warning = ImportWarning::about(ImportCode::SummaryOnly, &name.benchmark);
-            return self.collection.warn(warning).map_err(misfit);
+            return self.collection.warn(warning).at_node(result);
         }
-        if !is_measured && self.failed.insert(name.clone()) {
-            self.collection.miss_series(&name, MissingKind::Failed, None).map_err(misfit)?;
+        if self.failed.insert(name.clone()) {
+            self.collection.miss_series(&name, MissingKind::Failed, None).at_node(result)?;
         }
         Ok(())
+    }
+
+    /// Collects the values of one metric; says whether the result has any.
+    fn collect_measure(
+        &mut self,
+        result: &'j Json<'a>,
+        layout: &'static Layout,
+        name: &SeriesName,
+        &(metric, unit, way): &(&'static str, &'static str, &'static str),
+        divisor: f64,
+    ) -> Result<bool, Misfit> {
+        // In some files the same way leads to another thing, which the key before `?` tells.
+        let (guard, steps_of_way) = way.split_once('?').unwrap_or(("", way));
+        if !guard.is_empty() && result.get(guard).is_none() {
+            return Ok(false);
+        }
+        let mut values = vec![result];
+        for step in steps_of_way.split('/') {
+            values = values.iter().flat_map(|node| steps(node, step)).map(|(_, node)| node).collect();
+        }
+        if values.is_empty() {
+            return Ok(false);
+        }
+        if layout.zero_is_none && values.iter().all(|value| value.number(0).is_ok_and(|number| number == 0.0))
+        {
+            return Ok(true);
+        }
+        let value_of = if way == layout.iterations { Some(ValueOf::Iteration) } else { None };
+        let metric = self.required(result, metric)?;
+        let unit = self.word(result, unit)?;
+        let unit = unit.map_or((SeriesUnit::Bare, 0), |unit| unit_of(&unit, &metric));
+        let series = self.collection.distinct(name.with_metric(metric)).at_node(result)?.in_unit(unit);
+        self.collection.declare(&series.name, self.direction(result), value_of);
+        for value in values {
+            // A divisor of 0 makes values that are not finite, which are left out too.
+            let pushed = match value {
+                _ if value.is_not_finite() => self.collection.leave_out(&series.name),
+                // nvbench writes numbers as texts, so that no reader rounds them.
+                Json::Text(text) => self.collection.push_text(&series, self.run, text),
+                _ => self.collection.push(&series, self.run, value.number(series.shift)? / divisor),
+            };
+            pushed.at_node(value)?;
+        }
+        Ok(true)
     }
 
     fn name(&self, result: &'j Json<'a>, layout: &'static Layout) -> Result<SeriesName, Misfit> {
@@ -226,9 +245,10 @@ impl<'j, 'a> Reader<'j, 'a> {
 
     fn field(&self, result: &'j Json<'a>, way: &str) -> Option<&'j Json<'a>> {
         // Every result would be sought in an object of thousands of results; a tool's facts are in smaller ones.
-        let is_small =
-            |outer: &&&Json<'_>| !matches!(outer, Json::Object(members) if members.len() > MAX_COLUMNS);
-        let mut around = self.around.iter().filter(is_small);
+        let mut around = self
+            .around
+            .iter()
+            .filter(|outer| !matches!(outer, Json::Object(members) if members.len() > MAX_COLUMNS));
         match way.strip_prefix('@') {
             _ if way.is_empty() => None,
             Some(way) => around.find_map(|outer| outer.at(way)),
@@ -257,7 +277,7 @@ impl<'j, 'a> Reader<'j, 'a> {
         if text.is_empty() {
             return Ok(None);
         }
-        Name::new(text).map(Some).map_err(|problem| result.misfit(problem))
+        Name::new(text).map(Some).at_node(result)
     }
 
     fn required(&self, result: &'j Json<'a>, word: &'static str) -> Result<Name, Misfit> {

@@ -68,7 +68,7 @@ pub use hyperfine::write::{
     Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
 };
 pub use imported::{ImportCode, ImportWarning, Imported, MachineFacts, MissingKind, MissingResult};
-use json::{Json, Misfit};
+use json::{AtNode, Json, Misfit};
 pub use name::{Name, NameTooLong};
 pub use options::{BLOCK, Columns, Options, UNITS};
 use problem::Fault;

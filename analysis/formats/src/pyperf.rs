@@ -4,7 +4,9 @@
 //! calibrate have no values, and warm-ups stand apart: neither is read. Metadata of the whole suite hold for a benchmark
 //! unless it has its own, and those for a run.
 
-use crate::{Collection, ImportCode, Json, Misfit, MissingKind, Name, Options, SeriesName, SeriesUnit, WALL};
+use crate::{
+    AtNode, Collection, ImportCode, Json, Misfit, MissingKind, Name, Options, SeriesName, SeriesUnit, WALL,
+};
 use std::collections::BTreeSet;
 
 /// The one version of the format since pyperf 0.8 (2016).
@@ -42,6 +44,7 @@ fn collect_benchmark(
     let mut hosts: BTreeSet<Name> =
         of_runs.clone().filter_map(|metadata| metadata.fact("hostname")).collect();
     hosts.extend(common.clone().find_map(|metadata| metadata.fact("hostname")));
+    // What holds for the benchmark or the suite goes before what its runs say.
     let mut name = None;
     let mut unit = None;
     for metadata in common.chain(of_runs) {
@@ -55,14 +58,10 @@ fn collect_benchmark(
         _ => return Err(benchmark.expected("a unit of second, byte or integer")),
     };
     let series = SeriesName::new(name.unwrap_or_else(|| options.unnamed_benchmark()), Name::of(metric));
-    let series = collection.distinct(series).map_err(|problem| benchmark.misfit(problem))?;
-    let is_measured = |run: &Json<'_>| {
-        run.get("values").is_some_and(|values| !matches!(values, Json::List(list) if list.is_empty()))
-    };
+    let series = collection.distinct(series).at_node(benchmark)?;
     if !runs.iter().any(is_measured) {
         let message = Some(Name::of("no run has values"));
-        let missed = collection.miss(series.benchmark, MissingKind::Failed, message);
-        return missed.map_err(|problem| benchmark.misfit(problem));
+        return collection.miss(series.benchmark, MissingKind::Failed, message).at_node(benchmark);
     }
     let series = series.in_unit((unit, 0));
     for (number, run) in runs.iter().enumerate() {
@@ -71,7 +70,11 @@ fn collect_benchmark(
         }
     }
     if hosts.len() > 1 {
-        collection.warn(ImportCode::SeveralHosts).map_err(|problem| benchmark.misfit(problem))?;
+        collection.warn(ImportCode::SeveralHosts).at_node(benchmark)?;
     }
     Ok(())
+}
+
+fn is_measured(run: &Json<'_>) -> bool {
+    run.get("values").is_some_and(|values| !matches!(values, Json::List(list) if list.is_empty()))
 }

@@ -26,7 +26,6 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
     let bytes = text::unpacked(bytes, MAX_FILE_BYTES)?;
     let text = text::without_colors(text::decode(&bytes)?);
     let text = text.as_ref();
-    let summary = |what| Err(Fault::of_file(FileProblem::SummaryOnly { what }));
     let is_json = text.trim_start().starts_with(['{', '[']);
     if !is_json && detect::find_header(text, &detect::SUMMARIES) == Some(format) {
         return summary("means and spreads, or scores and errors");
@@ -60,6 +59,10 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         // All others have layouts.
         _ => layout::read(text, format),
     }
+}
+
+fn summary<T>(what: &'static str) -> Result<T, Fault> {
+    Err(Fault::of_file(FileProblem::SummaryOnly { what }))
 }
 
 /// What the column of versions is called unless another one is named.

@@ -5,7 +5,7 @@
 //! semicolons, tabs or bars; where it is not by commas, a comma is a decimal mark.
 
 use crate::{
-    BLOCK, Collection, Columns, Fault, FileProblem, ImportCode, ImportWarning, Json, Measurand, Name,
+    AtNode, BLOCK, Collection, Columns, Fault, FileProblem, ImportCode, ImportWarning, Json, Measurand, Name,
     NumberProblem, Options, SeriesName, SeriesUnit, WALL, bounds::MAX_COLUMNS, decimal, json, options::VALUE,
     series::is_rate,
 };
@@ -69,7 +69,7 @@ struct Cell<'a> {
 }
 
 /// What connects the runs of a table.
-struct Connected<'a> {
+struct RunNumbering<'a> {
     /// The column or field whose words stand in the place of the run.
     unit: Option<&'a str>,
     /// What the blocks are taken for, where there are any.
@@ -111,7 +111,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Finds what connects the runs, and warns of it.
-    fn finish(&self, collection: &mut Collection) -> Result<Connected<'a>, FileProblem> {
+    fn finish(&self, collection: &mut Collection) -> Result<RunNumbering<'a>, FileProblem> {
         self.check_columns()?;
         let unit = self.options.columns.units.iter().copied().find(|column| self.makes_units(column));
         let mut cells = self.cells.values();
@@ -128,7 +128,7 @@ impl<'a> Survey<'a> {
         if let Some(code) = blocks {
             collection.warn(code)?;
         }
-        Ok(Connected { unit, blocks, runs: BTreeMap::new() })
+        Ok(RunNumbering { unit, blocks, runs: BTreeMap::new() })
     }
 
     /// Refuses a column that was named and is not there, and one that may name benchmarks.
@@ -178,7 +178,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-impl Connected<'_> {
+impl RunNumbering<'_> {
     /// The number of a run. Equal words are equal numbers; without a word it is a number of its own, beyond those of the words.
     fn number(&mut self, run: Option<Name>, row: usize) -> u64 {
         const BEYOND_WORDS: u64 = 1 << 63;
@@ -204,7 +204,7 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     }
     for row in table {
         let row = header.row(row)?;
-        survey.add_row(|name| header.word(&row, name).ok().flatten());
+        survey.add_row(|name| header.showable_word(&row, name));
         for (column, name) in header.names() {
             survey.add_word(name, row.field(column));
         }
@@ -218,16 +218,19 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     let mut mark = if separator(text) == b',' { Some('.') } else { None };
     for (index, row) in open(text)?.1.enumerate() {
         let row = header.row(row)?;
-        let told = |name: &str| header.word(&row, name).ok().flatten();
-        if collection.take_remark(told).map_err(|problem| row.fault(0, problem))? {
+        let remark = collection.take_remark(|name| header.showable_word(&row, name));
+        if remark.map_err(|problem| row.fault(0, problem))? {
             continue;
         }
         let run = connected.number(header.word(&row, connected.unit.unwrap_or(columns.run))?, index);
         for column in &values {
-            let word = |name: &str| header.word(&row, name);
-            let fault = |problem| row.fault(*column, problem);
-            let series = measurand(header.0.field(*column), options, word, fault)?;
-            collection.take_nature(&series.name, told);
+            let series = measurand(
+                header.0.field(*column),
+                options,
+                |name| header.word(&row, name),
+                |problem| row.fault(*column, problem),
+            )?;
+            collection.take_nature(&series.name, |name| header.showable_word(&row, name));
             let number = with_point(row.field(*column), &mut mark);
             let pushed = number.and_then(|number| collection.push_text(&series, run, &number));
             pushed.map_err(|problem| row.fault(*column, problem))?;
@@ -259,8 +262,9 @@ fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Result<Cow<'r, st
 pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let columns = &options.columns;
     let mut survey = Survey::new(options);
+    // What connects the runs only all lines together tell, so they are read twice.
     json::read_lines(text, |_, object| {
-        survey.add_row(|field| told(object, field));
+        survey.add_row(|field| showable_word(object, field));
         for (name, value) in object.members() {
             survey.add_word(name, value.text().unwrap_or_default());
         }
@@ -269,11 +273,11 @@ pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection
     let mut collection = Collection::default();
     let mut connected = survey.finish(&mut collection).map_err(Fault::of_file)?;
     json::read_lines(text, |line, object| {
-        if collection.take_remark(|field| told(object, field)).map_err(|problem| object.misfit(problem))? {
+        if collection.take_remark(|field| showable_word(object, field)).at_node(object)? {
             return Ok(());
         }
         let run = match connected.unit {
-            Some(unit) => told(object, unit),
+            Some(unit) => showable_word(object, unit),
             None => object.optional_word(columns.run)?,
         };
         let run = connected.number(run, line);
@@ -281,9 +285,13 @@ pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection
             let Some((_, value)) = object.members().find(|(field, _)| field == column) else {
                 return Err(object.misfit(FileProblem::NoColumn { column: Name::beginning(column) }));
             };
-            let word = |field: &str| object.optional_word(field);
-            let series = measurand(column, options, word, |problem| object.misfit(problem))?;
-            collection.take_nature(&series.name, |field| told(object, field));
+            let series = measurand(
+                column,
+                options,
+                |field| object.optional_word(field),
+                |problem| object.misfit(problem),
+            )?;
+            collection.take_nature(&series.name, |field| showable_word(object, field));
             collection.push_json(&series, run, value)?;
         }
         Ok(())
@@ -292,8 +300,8 @@ pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection
     Ok(collection)
 }
 
-/// What a field says, if it can be shown.
-fn told(object: &Json<'_>, field: &str) -> Option<Name> {
+/// The word in a field, if it can be shown.
+fn showable_word(object: &Json<'_>, field: &str) -> Option<Name> {
     object.get(field)?.word().ok()
 }
 
@@ -385,6 +393,11 @@ impl Header {
     pub(crate) fn word(&self, row: &Row, name: &str) -> Result<Option<Name>, Fault> {
         let column = self.optional(name)?.filter(|column| !row.field(*column).is_empty());
         column.map(|column| row.name(column)).transpose()
+    }
+
+    /// The same, where what cannot be shown is no word.
+    fn showable_word(&self, row: &Row, name: &str) -> Option<Name> {
+        self.word(row, name).ok().flatten()
     }
 
     /// A row, which has to be as long as the header.

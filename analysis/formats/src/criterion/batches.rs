@@ -49,7 +49,8 @@ fn groups_of(batches: &[Batch]) -> Vec<Vec<Batch>> {
     let groups = (by_size.len() / rows).max(1);
     let mut members: Vec<Vec<Batch>> = vec![Vec::with_capacity(rows + 1); groups];
     for (at, batch) in by_size.into_iter().enumerate() {
-        let (row, place) = (at / groups, at % groups);
+        let row = at / groups;
+        let place = at % groups;
         // What is left over are the smallest batches, which weigh next to nothing.
         let backwards = matches!(row, 1 | 2);
         members[if backwards { groups - 1 - place } else { place }].push(batch);

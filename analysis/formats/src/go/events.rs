@@ -48,12 +48,14 @@ impl Package {
         for piece in output.text()?.split_inclusive('\n') {
             let ended = piece.strip_suffix('\n');
             let text = ended.unwrap_or(piece);
-            match self.printed.last_mut().filter(|_| self.is_open) {
-                Some((_, begun)) if begun.len() + text.len() > MAX_LINE_BYTES => {
-                    return Err(output.misfit(FileProblem::Truncated { expected: "the end of a line" }));
+            match self.printed.last_mut() {
+                Some((_, begun)) if self.is_open => {
+                    if begun.len() + text.len() > MAX_LINE_BYTES {
+                        return Err(output.misfit(FileProblem::Truncated { expected: "the end of a line" }));
+                    }
+                    begun.push_str(text);
                 }
-                Some((_, begun)) => begun.push_str(text),
-                None => self.printed.push((line, text.to_owned())),
+                _ => self.printed.push((line, text.to_owned())),
             }
             self.is_open = ended.is_none();
         }

@@ -152,8 +152,6 @@ fn unit_of(series: &Series) -> Result<String, WriteGoError> {
 /// The labels as configuration lines, the version as the key `version`.
 fn labels_of(series: &Series) -> Result<Labels<'_>, WriteGoError> {
     let name = &series.name;
-    let refused =
-        |key: &str| WriteGoError::Label { series: Box::new(name.clone()), key: Name::beginning(key) };
     let version = name.version.iter().map(|version| (VERSION, version.as_str()));
     let others = name.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let mut labels = Labels::new();
@@ -161,12 +159,12 @@ fn labels_of(series: &Series) -> Result<Labels<'_>, WriteGoError> {
         let line = format!("{key}: {value}");
         let is_line = !value.is_empty() && !value.contains(char::is_control);
         if !is_line || key_and_value(&line) != Some((key, value)) || labels.insert(key, value).is_some() {
-            return Err(refused(key));
+            return Err(WriteGoError::Label { series: Box::new(name.clone()), key: Name::beginning(key) });
         }
     }
     // Without a version, a label of that name would be read as one.
     if name.version.is_none() && labels.contains_key(VERSION) {
-        return Err(refused(VERSION));
+        return Err(WriteGoError::Label { series: Box::new(name.clone()), key: Name::beginning(VERSION) });
     }
     Ok(labels)
 }

@@ -32,6 +32,7 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
             missed.map_err(|problem| Fault::at(line, 1, problem))?;
         }
     }
+    // Only all names together tell which of them are aggregates.
     let names: Vec<&str> = table.iter().map(|(_, _, (name, _))| *name).collect();
     let aggregates = aggregates(&names);
     for (line, content, (name, rest)) in &table {

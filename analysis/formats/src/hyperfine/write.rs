@@ -39,7 +39,7 @@ impl WriteHyperfineError {
     }
 }
 
-type Written<T> = Result<T, WriteHyperfineError>;
+type WriteResult<T> = Result<T, WriteHyperfineError>;
 
 /// What hyperfine's second format says of the program that wrote it and of the machine.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub struct Hyperfine2Header<'a> {
 type Metrics<'s> = BTreeMap<&'s str, (&'s Series, &'s [f64])>;
 
 /// The metrics of each benchmark, by the name of its wall time, in order of their first series.
-fn metrics_by_benchmark(series: &[Series]) -> Written<IndexMap<SeriesName, Metrics<'_>>> {
+fn metrics_by_benchmark(series: &[Series]) -> WriteResult<IndexMap<SeriesName, Metrics<'_>>> {
     let mut benchmarks: IndexMap<SeriesName, Metrics<'_>> = IndexMap::new();
     for one in series {
         let name = &one.name;
@@ -116,7 +116,7 @@ fn mean(values: &[f64]) -> f64 {
 ///
 /// # Errors
 /// Other metrics; runs of several values; metrics with different numbers of runs.
-pub fn write_hyperfine_1(series: &[Series]) -> Written<String> {
+pub fn write_hyperfine_1(series: &[Series]) -> WriteResult<String> {
     write_hyperfine_1_with(series, |_| Map::new())
 }
 
@@ -128,7 +128,7 @@ pub fn write_hyperfine_1(series: &[Series]) -> Written<String> {
 pub fn write_hyperfine_1_with(
     series: &[Series],
     more: impl Fn(&[f64]) -> Map<String, Value>,
-) -> Written<String> {
+) -> WriteResult<String> {
     let mut results = Vec::new();
     for (name, metrics) in metrics_by_benchmark(series)? {
         let (_, times) = metrics.get(WALL).ok_or_else(|| uneven_runs(&name))?;
@@ -140,7 +140,7 @@ pub fn write_hyperfine_1_with(
 }
 
 /// Adds hyperfine's keys to a result of its first format.
-fn add_metrics(result: &mut Value, name: &SeriesName, metrics: &Metrics<'_>) -> Written<()> {
+fn add_metrics(result: &mut Value, name: &SeriesName, metrics: &Metrics<'_>) -> WriteResult<()> {
     result["command"] = json!(name.benchmark.as_str());
     for (metric, (series, values)) in metrics {
         match (*metric, &series.unit) {
@@ -183,7 +183,7 @@ fn parameters(name: &SeriesName) -> impl Iterator<Item = (&str, &str)> {
 ///
 /// # Errors
 /// Runs of several values; metrics with different numbers of runs; a metric or unit that the format would read as another.
-pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> Written<String> {
+pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> WriteResult<String> {
     let mut results = Vec::new();
     let mut primary = None;
     for (name, metrics) in metrics_by_benchmark(series)? {
@@ -209,7 +209,7 @@ pub fn write_hyperfine_2(series: &[Series], header: &Hyperfine2Header<'_>) -> Wr
     Ok(format!("{document:#}\n"))
 }
 
-fn result_2(name: &SeriesName, metrics: &Metrics<'_>) -> Written<Value> {
+fn result_2(name: &SeriesName, metrics: &Metrics<'_>) -> WriteResult<Value> {
     let mut measurements: Vec<Value> = Vec::new();
     let mut summaries = json!({});
     for (metric, (series, values)) in metrics {
@@ -254,7 +254,7 @@ fn their_word(metric: &str) -> &str {
 }
 
 /// The unit's word, unless it would be read as another unit.
-fn unit_word(series: &Series) -> Written<Option<&str>> {
+fn unit_word(series: &Series) -> WriteResult<Option<&str>> {
     let word = match &series.unit {
         SeriesUnit::Seconds => "second",
         SeriesUnit::Bytes => "byte",

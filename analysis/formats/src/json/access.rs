@@ -11,6 +11,17 @@ pub(crate) struct Misfit {
     problem: FileProblem,
 }
 
+/// Gives a problem the place of the value that it is about.
+pub(crate) trait AtNode<T> {
+    fn at_node(self, node: &Json<'_>) -> Result<T, Misfit>;
+}
+
+impl<T, E: Into<FileProblem>> AtNode<T> for Result<T, E> {
+    fn at_node(self, node: &Json<'_>) -> Result<T, Misfit> {
+        self.map_err(|problem| node.misfit(problem))
+    }
+}
+
 /// Reads a text that is one document.
 pub(crate) fn read_document<T>(
     text: &str,
@@ -97,7 +108,7 @@ impl Json<'_> {
 
     /// A text as a name.
     pub(crate) fn name(&self) -> Result<Name, Misfit> {
-        Name::new(self.text()?).map_err(|problem| self.misfit(problem))
+        Name::new(self.text()?).at_node(self)
     }
 
     /// A text, number or truth value as a name, for facts that tools write in either form.
@@ -109,7 +120,7 @@ impl Json<'_> {
             Json::Bool(false) => "false",
             Json::Null | Json::List(_) | Json::Object(_) => return Err(self.expected("a string or a number")),
         };
-        Name::new(word).map_err(|problem| self.misfit(problem))
+        Name::new(word).at_node(self)
     }
 
     /// This version of a format, which has to be one of the known.

@@ -189,6 +189,7 @@ impl<'a> Parser<'a> {
 
     fn string(&mut self) -> Result<Cow<'a, str>, FileProblem> {
         self.at += 1;
+        // Most strings have no escapes and are borrowed; the first escape makes a copy.
         let mut owned: Option<String> = None;
         loop {
             let rest = self.rest();
