@@ -12,7 +12,7 @@ use arrow_ipc::{CompressionType, writer::FileWriter, writer::IpcWriteOptions, wr
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::column_page::{Buffer, ColumnPage, EMPTY_LIST, IN_LIST, NO_LIST, Values};
-use super::{column::Kind, column_set::Shown};
+use super::{column::ColumnKind, column_set::ExportColumn};
 
 /// Rows of a batch: readers take them one by one.
 const BATCH_ROWS: usize = 16_384;
@@ -34,15 +34,15 @@ pub(super) enum Container {
 
 /// Writes batches of rows as they are full.
 pub(super) struct ArrowWriter<W: Write> {
-    to: To<W>,
+    to: IpcWriter<W>,
     schema: SchemaRef,
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnKind>,
     pages: Vec<ColumnPage>,
     rows: usize,
     bytes: usize,
 }
 
-enum To<W: Write> {
+enum IpcWriter<W: Write> {
     File(Box<FileWriter<W>>),
     Stream(Box<StreamWriter<W>>),
 }
@@ -51,7 +51,7 @@ impl<W: Write> ArrowWriter<W> {
     /// Begins, with facts about all of it.
     pub(super) fn new(
         container: Container,
-        columns: &[Shown],
+        columns: &[ExportColumn],
         facts: impl IntoIterator<Item = (&'static str, String)>,
         to: W,
     ) -> io::Result<Self> {
@@ -63,14 +63,19 @@ impl<W: Write> ArrowWriter<W> {
         let options = options.map_err(io_error)?;
         let to = match container {
             Container::File => {
-                FileWriter::try_new_with_options(to, &schema, options).map(|file| To::File(Box::new(file)))
+                FileWriter::try_new_with_options(to, &schema, options).map(|file| IpcWriter::File(Box::new(file)))
             }
             Container::Stream => StreamWriter::try_new_with_options(to, &schema, options)
-                .map(|stream| To::Stream(Box::new(stream))),
+                .map(|stream| IpcWriter::Stream(Box::new(stream))),
         };
-        let kinds = columns.iter().map(|column| column.of.kind()).collect();
-        let (pages, schema) = (Vec::new(), Arc::new(schema));
-        Ok(Self { to: to.map_err(io_error)?, schema, kinds, pages, rows: 0, bytes: 0 })
+        Ok(Self {
+            to: to.map_err(io_error)?,
+            schema: Arc::new(schema),
+            kinds: columns.iter().map(|column| column.source.kind()).collect(),
+            pages: Vec::new(),
+            rows: 0,
+            bytes: 0,
+        })
     }
 
     pub(super) fn page(&mut self, page: ColumnPage) -> io::Result<()> {
@@ -85,23 +90,24 @@ impl<W: Write> ArrowWriter<W> {
             self.end_batch()?;
         }
         let to = match self.to {
-            To::File(mut file) => file.finish().and_then(|()| file.into_inner()),
-            To::Stream(mut stream) => stream.finish().and_then(|()| stream.into_inner()),
+            IpcWriter::File(mut file) => file.finish().and_then(|()| file.into_inner()),
+            IpcWriter::Stream(mut stream) => stream.finish().and_then(|()| stream.into_inner()),
         };
         to.map_err(io_error)?.flush()
     }
 
     fn end_batch(&mut self) -> io::Result<()> {
         let pages = std::mem::take(&mut self.pages);
-        (self.rows, self.bytes) = (0, 0);
+        self.rows = 0;
+        self.bytes = 0;
         let mut pages: Vec<_> = pages.into_iter().map(|page| page.columns.into_iter()).collect();
         // What was taken over is dropped at once.
         let columns = self.kinds.iter().map(|kind| array(*kind, pages.iter_mut().filter_map(Iterator::next)));
         let columns = columns.collect::<Result<Vec<_>, _>>().map_err(io_error)?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io_error)?;
         match &mut self.to {
-            To::File(file) => file.write(&batch),
-            To::Stream(stream) => stream.write(&batch),
+            IpcWriter::File(file) => file.write(&batch),
+            IpcWriter::Stream(stream) => stream.write(&batch),
         }
         .map_err(io_error)
     }
@@ -116,13 +122,13 @@ fn io_error(error: ArrowError) -> io::Error {
 }
 
 /// The column as Arrow declares it.
-fn field(column: &Shown) -> Field {
-    let of = match column.of.kind() {
-        Kind::Truth => DataType::Boolean,
-        Kind::Count | Kind::Signed => DataType::Int64,
-        Kind::Moment => DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())),
-        Kind::Text => DataType::Utf8,
-        Kind::Series => DataType::List(Arc::new(element())),
+fn field(column: &ExportColumn) -> Field {
+    let of = match column.source.kind() {
+        ColumnKind::Truth => DataType::Boolean,
+        ColumnKind::Count | ColumnKind::Signed => DataType::Int64,
+        ColumnKind::Moment => DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())),
+        ColumnKind::Text => DataType::Utf8,
+        ColumnKind::Series => DataType::List(Arc::new(element())),
     };
     let description = (DESCRIPTION.to_owned(), column.meaning.clone());
     let unit = column.unit.iter().map(|unit| (UNIT.to_owned(), unit.clone()));
@@ -131,7 +137,7 @@ fn field(column: &Shown) -> Field {
 }
 
 /// The columns as a message of Arrow's stream, as Parquet has it in its metadata: who reads that knows what a column means.
-pub(super) fn schema_message(columns: &[Shown]) -> io::Result<Vec<u8>> {
+pub(super) fn schema_message(columns: &[ExportColumn]) -> io::Result<Vec<u8>> {
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
     let begun = StreamWriter::try_new(Vec::new(), &schema).map_err(io_error)?;
     Ok(begun.get_ref().clone())
@@ -143,9 +149,9 @@ fn element() -> Field {
 }
 
 /// What pages have of one column.
-fn array(kind: Kind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, ArrowError> {
+fn array(kind: ColumnKind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, ArrowError> {
     Ok(match kind {
-        Kind::Truth => {
+        ColumnKind::Truth => {
             let mut array = BooleanBuilder::new();
             for Buffer { levels, values } in buffers {
                 let Values::Truth(values) = values else { return Err(other_kind()) };
@@ -154,17 +160,17 @@ fn array(kind: Kind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, 
             }
             Arc::new(array.finish())
         }
-        Kind::Count | Kind::Signed => {
+        ColumnKind::Count | ColumnKind::Signed => {
             let mut array = Int64Builder::new();
             whole(buffers, |value| array.append_option(value))?;
             Arc::new(array.finish())
         }
-        Kind::Moment => {
+        ColumnKind::Moment => {
             let mut array = TimestampNanosecondBuilder::new().with_timezone(UTC);
             whole(buffers, |value| array.append_option(value))?;
             Arc::new(array.finish())
         }
-        Kind::Text => {
+        ColumnKind::Text => {
             let mut array = StringBuilder::new();
             for Buffer { levels, values } in buffers {
                 let Values::Text(values) = values else { return Err(other_kind()) };
@@ -173,7 +179,7 @@ fn array(kind: Kind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, 
             }
             Arc::new(array.finish())
         }
-        Kind::Series => lists(buffers)?,
+        ColumnKind::Series => lists(buffers)?,
     })
 }
 

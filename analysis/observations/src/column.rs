@@ -16,7 +16,7 @@ use super::row::{Row, RunEnd};
 speedup_core::words! {
     /// The type of a column, of which each form has its own words.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) enum Kind {
+    pub(super) enum ColumnKind {
         Truth = "true or false",
         Count = "count",
         Signed = "signed",
@@ -36,46 +36,46 @@ pub(super) enum Value<'a> {
     Signed(i64),
     Moment(Timestamp),
     Text(Cow<'a, str>),
-    Spelled(Spelled),
+    Id(IdText),
     Series(&'a [f64]),
 }
 
 /// An id or a hash as text.
-pub(super) type Spelled = ArrayString<{ 2 * blake3::OUT_LEN }>;
+pub(super) type IdText = ArrayString<{ 2 * blake3::OUT_LEN }>;
 
 /// How a column is read off a row: all that stands in it is of one type.
 #[derive(Clone, Copy)]
-pub(super) enum Read {
+pub(super) enum FieldReader {
     Truth(fn(&Row<'_>) -> Option<bool>),
     Count(fn(&Row<'_>) -> Option<u64>),
     Signed(fn(&Row<'_>) -> Option<i64>),
     Moment(fn(&Row<'_>) -> Option<Timestamp>),
     Text(for<'a> fn(&Row<'a>) -> Option<Cow<'a, str>>),
     /// A text too, but one that nobody has to look through: no form has other words for its letters and digits.
-    Spelled(fn(&Row<'_>) -> Option<Spelled>),
+    Id(fn(&Row<'_>) -> Option<IdText>),
 }
 
-impl Read {
+impl FieldReader {
     /// The type of all that stands there.
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> ColumnKind {
         match self {
-            Self::Truth(_) => Kind::Truth,
-            Self::Count(_) => Kind::Count,
-            Self::Signed(_) => Kind::Signed,
-            Self::Moment(_) => Kind::Moment,
-            Self::Text(_) | Self::Spelled(_) => Kind::Text,
+            Self::Truth(_) => ColumnKind::Truth,
+            Self::Count(_) => ColumnKind::Count,
+            Self::Signed(_) => ColumnKind::Signed,
+            Self::Moment(_) => ColumnKind::Moment,
+            Self::Text(_) | Self::Id(_) => ColumnKind::Text,
         }
     }
 
     /// What stands there; nothing where it is not known or does not apply.
-    pub(super) fn of<'a>(self, row: &Row<'a>) -> Option<Value<'a>> {
+    pub(super) fn value<'a>(self, row: &Row<'a>) -> Option<Value<'a>> {
         match self {
             Self::Truth(read) => read(row).map(Value::Truth),
             Self::Count(read) => read(row).map(Value::Count),
             Self::Signed(read) => read(row).map(Value::Signed),
             Self::Moment(read) => read(row).map(Value::Moment),
             Self::Text(read) => read(row).map(Value::Text),
-            Self::Spelled(read) => read(row).map(Value::Spelled),
+            Self::Id(read) => read(row).map(Value::Id),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Read {
 /// A column: its name, and what stands in it.
 pub(super) struct Column {
     pub(super) name: &'static str,
-    pub(super) read: Read,
+    pub(super) read: FieldReader,
     pub(super) meaning: &'static str,
 }
 
@@ -91,7 +91,7 @@ macro_rules! columns {
     ($($(#[doc = $meaning:literal])* $name:ident: $kind:ident, $row:ident => $value:expr;)*) => {
         [$(Column {
             name: stringify!($name),
-            read: Read::$kind(|$row| $value.map(Into::into)),
+            read: FieldReader::$kind(|$row| $value.map(Into::into)),
             meaning: concat!($($meaning),*),
         }),*]
     };
@@ -160,7 +160,7 @@ pub(super) const COLUMNS: [Column; 88] = columns! {
     /// Evidence: attempts that the host was given before this one, in all.
     served_in_all: Count, row => lease(row).map(|lease| lease.evidence.served_in_all);
     /// Evidence: of which experiment the last of them was.
-    previous_experiment: Spelled, row => previous(row).map(|(experiment, _)| spelled(experiment));
+    previous_experiment: Id, row => previous(row).map(|(experiment, _)| spelled(experiment));
     /// Evidence: and which run.
     previous_run: Count, row => previous(row).map(|(_, run)| run.0);
     /// Processes that outlived the run and were ended.
@@ -174,11 +174,11 @@ pub(super) const COLUMNS: [Column; 88] = columns! {
     /// The length of the whole standard output.
     stdout_bytes: Count, row => row.record().map(|record| record.stdout.bytes);
     /// The BLAKE3 hash of the whole standard output.
-    stdout_blake3: Spelled, row => row.record().map(|record| hash(&record.stdout));
+    stdout_blake3: Id, row => row.record().map(|record| hash(&record.stdout));
     /// The length of the whole standard error.
     stderr_bytes: Count, row => row.record().map(|record| record.stderr.bytes);
     /// The BLAKE3 hash of the whole standard error.
-    stderr_blake3: Spelled, row => row.record().map(|record| hash(&record.stderr));
+    stderr_blake3: Id, row => row.record().map(|record| hash(&record.stderr));
     /// Whether something else is known to have touched the run. It stays in the sample.
     disturbed: Truth, row => conditions(row).map(|is| !is.disturbances.is_empty());
     /// The codes of what disturbed it, with spaces between.
@@ -238,24 +238,24 @@ pub(super) const COLUMNS: [Column; 88] = columns! {
         lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str()))
     };
     /// The class of the host: those with the same fingerprint share it.
-    class: Spelled, row => lease(row).and_then(|lease| Some(spelled(lease.evidence.class?)));
+    class: Id, row => lease(row).and_then(|lease| Some(spelled(lease.evidence.class?)));
     /// The run that built the version which this run executed.
     build: Count, row => lease(row).and_then(|lease| Some(lease.evidence.build.as_ref()?.run.0));
     /// The file that was executed. Of a script it is the script, not its interpreter.
     program: Text, row => program(row).map(|program| program.path.as_str());
     /// The BLAKE3 hash of that file. The same name on two hosts is not the same program; the same hash is.
-    program_blake3: Spelled, row => program(row).and_then(|program| Some(spelled(program.blake3()?)));
+    program_blake3: Id, row => program(row).and_then(|program| Some(spelled(program.blake3()?)));
     /// Why that hash is not known.
     program_unknown: Text, row => program(row).and_then(Program::unknown);
     /// When the run began by the wall clock of its host, which may step: information, and no evidence.
     host_clock_ns: Count, row => row.record().map(|record| record.started_unix_ns);
     /// Evidence: the machine of the host, by what makers give to no other one. Hosts with the same, or in one boot, are one.
-    machine: Spelled, row => lease(row).and_then(|lease| Some(spelled(lease.evidence.machine?)));
+    machine: Id, row => lease(row).and_then(|lease| Some(spelled(lease.evidence.machine?)));
     /// The kind of the file system of the directory that the program stood in, as `/proc/mounts` names it.
     file_system: Text, row => conditions(row).and_then(|is| Some(is.file_system.as_ref()?.kind.as_str()));
     /// The BLAKE3 hash of the environment variables that modules, Spack and prologue made: equal where those are, but for the
     /// directories of run and host.
-    environment_blake3: Spelled, row => variables(row).map(|variables| spelled(variables.blake3));
+    environment_blake3: Id, row => variables(row).map(|variables| spelled(variables.blake3));
     /// How long a shell took to make them, before the clock started; with the first run that had them on the host.
     environment_ns: Count, row => made(row).map(|made| made.took.0);
     /// When it had made them, by the wall clock of the host (nanoseconds since the Unix epoch); likewise.
@@ -474,14 +474,14 @@ fn after_name(after: AfterLoss) -> &'static str {
     }
 }
 
-fn hash(output: &Output) -> Spelled {
+fn hash(output: &Output) -> IdText {
     blake3::Hash::from_bytes(output.blake3).to_hex()
 }
 
 /// An id or a hash, which are no longer than there is room.
-fn spelled(id: impl Display) -> Spelled {
-    let mut text = Spelled::new();
-    write!(text, "{id}").map_or_else(|_| Spelled::new(), |()| text)
+fn spelled(id: impl Display) -> IdText {
+    let mut text = IdText::new();
+    write!(text, "{id}").map_or_else(|_| IdText::new(), |()| text)
 }
 
 /// Nothing was kept of most runs, which is another thing than an empty output.

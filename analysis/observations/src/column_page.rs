@@ -2,7 +2,7 @@
 
 use std::{iter::repeat_n, ops::Range, ptr};
 
-use super::{column::Read, column::metric, column::own, column_set::Of, column_set::Shown, row::Row};
+use super::{column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn, row::Row};
 
 pub(super) struct ColumnPage {
     pub(super) columns: Vec<Buffer>,
@@ -55,8 +55,8 @@ pub(super) const IN_LIST: i16 = 2;
 
 impl ColumnPage {
     /// The columns of rows, one after the other: what a column reads is chosen once, not for each row.
-    pub(super) fn new(columns: &[Shown], rows: &[Row<'_>]) -> Self {
-        let columns: Vec<Buffer> = columns.iter().map(|column| Buffer::new(&column.of, rows)).collect();
+    pub(super) fn new(columns: &[ExportColumn], rows: &[Row<'_>]) -> Self {
+        let columns: Vec<Buffer> = columns.iter().map(|column| Buffer::new(&column.source, rows)).collect();
         let bytes = columns.iter().map(Buffer::bytes).sum();
         Self { columns, rows: rows.len(), bytes }
     }
@@ -73,38 +73,46 @@ impl ColumnPage {
 }
 
 impl Buffer {
-    fn new(of: &Of, rows: &[Row<'_>]) -> Self {
+    fn new(source: &ColumnSource, rows: &[Row<'_>]) -> Self {
         let mut levels = Levels::none_yet();
-        let values = match of {
-            Of::Run(Read::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
-            Of::Run(Read::Count(read)) => {
+        let values = match source {
+            ColumnSource::Run(FieldReader::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
+            ColumnSource::Run(FieldReader::Count(read)) => {
                 Values::Whole(there(rows, |row| read(row).map(signed), &mut levels))
             }
-            Of::Run(Read::Signed(read)) => Values::Whole(there(rows, read, &mut levels)),
-            Of::Run(Read::Moment(read)) => {
+            ColumnSource::Run(FieldReader::Signed(read)) => Values::Whole(there(rows, read, &mut levels)),
+            ColumnSource::Run(FieldReader::Moment(read)) => {
                 Values::Whole(there(rows, |row| read(row).map(|at| signed(at.0)), &mut levels))
             }
-            Of::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
-            Of::Run(Read::Text(read)) => Values::Text(Texts::of(rows.iter().map(read), &mut levels)),
-            Of::Run(Read::Spelled(read)) => Values::Text(Texts::of(rows.iter().map(read), &mut levels)),
-            Of::Own(name) => {
-                let (mut values, mut repeats, mut of_lists) = (Vec::new(), Vec::new(), Vec::new());
-                for list in rows.iter().map(|row| own(row, name)) {
-                    let members = list.map_or(0, <[f64]>::len);
-                    match list {
-                        None => of_lists.push(NO_LIST),
-                        Some([]) => of_lists.push(EMPTY_LIST),
-                        Some(_) => of_lists.extend(repeat_n(IN_LIST, members)),
-                    }
-                    repeats.push(0);
-                    repeats.extend(repeat_n(1, members.saturating_sub(1)));
-                    values.extend(list.unwrap_or_default());
-                }
-                levels = Levels::Each(of_lists);
-                Values::List { values, repeats }
+            ColumnSource::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
+            ColumnSource::Run(FieldReader::Text(read)) => Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels)),
+            ColumnSource::Run(FieldReader::Id(read)) => Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels)),
+            ColumnSource::Own(name) => {
+                return Self::new_lists(name, rows);
             }
         };
         Self { levels, values }
+    }
+
+    /// The lists of an own metric.
+    fn new_lists(name: &str, rows: &[Row<'_>]) -> Self {
+        let mut levels = Vec::new();
+        let mut values = Vec::new();
+        let mut repeats = Vec::new();
+        for row in rows {
+            let list = own(row, name);
+            let members = list.map_or(0, <[f64]>::len);
+            match list {
+                None => levels.push(NO_LIST),
+                Some([]) => levels.push(EMPTY_LIST),
+                Some(_) => levels.extend(repeat_n(IN_LIST, members)),
+            }
+            // A list that has no members takes one place, too.
+            repeats.push(0);
+            repeats.extend(repeat_n(1, members.saturating_sub(1)));
+            values.extend(list.unwrap_or_default());
+        }
+        Self { levels: Levels::Each(levels), values: Values::List { values, repeats } }
     }
 
     /// What its texts and lists take where each is written out, as Arrow does; all else is small.
@@ -198,7 +206,7 @@ impl Levels {
 
 impl Texts {
     /// The texts that are there, and of each row whether it has one.
-    fn of<S: AsRef<str>>(rows: impl ExactSizeIterator<Item = Option<S>>, levels: &mut Levels) -> Self {
+    fn from_rows<S: AsRef<str>>(rows: impl ExactSizeIterator<Item = Option<S>>, levels: &mut Levels) -> Self {
         let (count, mut texts, mut before) = (rows.len(), Self::default(), None);
         for (row, text) in rows.enumerate() {
             levels.push(text.is_some());
@@ -301,7 +309,7 @@ mod tests {
         let rows =
             [Some(&*one), Some(&*one), None, Some("one"), Some(""), Some(""), Some(&long), Some("two")];
         let mut levels = Levels::none_yet();
-        let mut texts = Texts::of(rows.iter().copied(), &mut levels);
+        let mut texts = Texts::from_rows(rows.iter().copied(), &mut levels);
         let there: Vec<&str> = rows.iter().flatten().copied().collect();
         assert_eq!(texts.iter().collect::<Vec<_>>(), there);
         assert_eq!(levels.iter().collect::<Vec<_>>(), [1, 1, 0, 1, 1, 1, 1, 1]);

@@ -24,22 +24,21 @@ pub fn write_parquet<W: Write + Send>(series: &[Series], to: W) -> io::Result<()
 
 fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> {
     let required = Repetition::REQUIRED;
-    let text = |name, repetition| column(name, Physical::BYTE_ARRAY, Some(LogicalType::String), repetition);
     let has_blocks = series.iter().any(|series| !series.runs.blocks().is_empty());
     let mut fields = vec![
-        text("benchmark", required)?,
-        text("version", Repetition::OPTIONAL)?,
+        text_column("benchmark", required)?,
+        text_column("version", Repetition::OPTIONAL)?,
         column("run", Physical::INT64, Some(LogicalType::integer(64, true)), required)?,
-        text("metric", required)?,
-        text("unit", required)?,
+        text_column("metric", required)?,
+        text_column("unit", required)?,
         column("value", Physical::DOUBLE, None, required)?,
     ];
     if has_blocks {
-        fields.push(text(BLOCK, Repetition::OPTIONAL)?);
+        fields.push(text_column(BLOCK, Repetition::OPTIONAL)?);
     }
     let schema = Arc::new(Type::group_type_builder("samples").with_fields(fields).build()?);
     let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties().build()))?;
-    let values: Vec<Value<'_>> = series.iter().flat_map(of_series).collect();
+    let values: Vec<Value<'_>> = series.iter().flat_map(series_values).collect();
     for rows in values.chunks(GROUP_ROWS) {
         let mut group = file.next_row_group()?;
         texts(&mut group, rows, |(series, ..)| series.name.benchmark.to_string())?;
@@ -64,9 +63,13 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
     file.into_inner()?.flush().map_err(ParquetError::from)
 }
 
-fn of_series(series: &Series) -> impl Iterator<Item = Value<'_>> {
+fn series_values(series: &Series) -> impl Iterator<Item = Value<'_>> {
     let runs = series.runs.iter().enumerate();
     runs.flat_map(move |(run, values)| values.iter().map(move |value| (series, run, *value)))
+}
+
+fn text_column(name: &str, repetition: Repetition) -> Result<TypePtr, ParquetError> {
+    column(name, Physical::BYTE_ARRAY, Some(LogicalType::String), repetition)
 }
 
 fn column(

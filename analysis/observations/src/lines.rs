@@ -6,7 +6,7 @@ use std::{borrow::Cow, io, io::Write as _};
 use itoa::Integer;
 use speedup_core::value::{foreign, time::Timestamp};
 
-use super::{column::Read, column::metric, column::own, column_set::Of, column_set::Shown, row::Row};
+use super::{column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn, row::Row};
 
 /// Bytes up to the second in a moment's text, `1970-01-01T00:00:00`.
 const TO_THE_SECOND: usize = 19;
@@ -27,7 +27,7 @@ impl Lines {
     }
 
     /// The first line of a file.
-    pub(super) fn heading(columns: &[Shown]) -> Vec<u8> {
+    pub(super) fn heading(columns: &[ExportColumn]) -> Vec<u8> {
         let mut lines = Self::default();
         for (place, column) in columns.iter().enumerate() {
             lines.begin(place);
@@ -37,22 +37,22 @@ impl Lines {
         lines.into_text()
     }
 
-    pub(super) fn row(&mut self, row: &Row<'_>, columns: &[Shown]) -> io::Result<()> {
+    pub(super) fn row(&mut self, row: &Row<'_>, columns: &[ExportColumn]) -> io::Result<()> {
         for (place, column) in columns.iter().enumerate() {
             self.begin(place);
-            match &column.of {
-                Of::Run(Read::Truth(read)) => {
+            match &column.source {
+                ColumnSource::Run(FieldReader::Truth(read)) => {
                     read(row).iter().for_each(|truth| self.append(if *truth { b"true" } else { b"false" }));
                 }
-                Of::Run(Read::Count(read)) => read(row).iter().for_each(|number| self.number(*number)),
-                Of::Run(Read::Signed(read)) => read(row).iter().for_each(|number| self.number(*number)),
-                Of::Run(Read::Moment(read)) => read(row).iter().for_each(|at| self.moment(*at)),
-                Of::Run(Read::Text(read)) => read(row).iter().for_each(|text| self.text(text)),
-                Of::Run(Read::Spelled(read)) => {
+                ColumnSource::Run(FieldReader::Count(read)) => read(row).iter().for_each(|number| self.number(*number)),
+                ColumnSource::Run(FieldReader::Signed(read)) => read(row).iter().for_each(|number| self.number(*number)),
+                ColumnSource::Run(FieldReader::Moment(read)) => read(row).iter().for_each(|at| self.moment(*at)),
+                ColumnSource::Run(FieldReader::Text(read)) => read(row).iter().for_each(|text| self.text(text)),
+                ColumnSource::Run(FieldReader::Id(read)) => {
                     read(row).iter().for_each(|text| self.append(text.as_bytes()));
                 }
-                Of::Metric(of) => metric(row, *of).iter().for_each(|number| self.number(*number)),
-                Of::Own(name) => own(row, name).map_or(Ok(()), |values| self.series(values))?,
+                ColumnSource::Metric(of) => metric(row, *of).iter().for_each(|number| self.number(*number)),
+                ColumnSource::Own(name) => own(row, name).map_or(Ok(()), |values| self.series(values))?,
             }
         }
         self.end();

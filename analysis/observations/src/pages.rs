@@ -10,11 +10,11 @@ use super::writer::{PagesError, PreparedPage, RowForm, RowWriter};
 
 /// Most threads that prepare pages: one that writes keeps up with about so many.
 const MOST_THREADS: usize = 4;
-/// Pages that wait for a thread, and prepared ones that wait for their turn, of each thread.
+/// Queue length per thread, for both unprepared and prepared pages.
 const WAITING: usize = 2;
 
 /// One end of a thread that prepares pages, each in its turn.
-type Prepared<E> = Receiver<Result<PreparedPage, PagesError<E>>>;
+type PageReceiver<E> = Receiver<Result<PreparedPage, PagesError<E>>>;
 
 /// Writes the rows of all attempts as they come, and of the runs without, as long as anyone reads them. `attempts` gives those of
 /// a page, on any thread.
@@ -31,7 +31,8 @@ pub fn write_rows<P: Send, E: Send, A: IntoIterator<Item = Result<EndedAttempt, 
     let mut writer = RowWriter::new(form, to).map_err(PagesError::Write)?;
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     thread::scope(|scope| {
-        let (mut turns, mut prepared): (Vec<SyncSender<_>>, Vec<Prepared<E>>) = (Vec::new(), Vec::new());
+        let mut turns: Vec<SyncSender<_>> = Vec::new();
+        let mut prepared: Vec<PageReceiver<E>> = Vec::new();
         for _ in 0..threads {
             let (turn, taken) = sync_channel(WAITING);
             let (done, result) = sync_channel(WAITING);

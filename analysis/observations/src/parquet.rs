@@ -10,7 +10,7 @@ use std::{
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
+use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 use parquet::{
     column::writer::ColumnCloseResult, column::writer::ColumnWriter, column::writer::get_column_writer,
     column::writer::get_typed_column_writer_mut, data_type::BoolType, data_type::ByteArray,
@@ -22,7 +22,7 @@ use parquet::{
 };
 
 use super::column_page::{Buffer, ColumnPage, Texts, Values};
-use super::{arrow::schema_message, column::Kind, column_set::Shown};
+use super::{arrow::schema_message, column::ColumnKind, column_set::ExportColumn};
 
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
 pub(super) const GROUP_ROWS: usize = 32_768;
@@ -50,7 +50,7 @@ pub(super) struct ParquetWriter<W: Write + Send> {
 type EncodedColumn = (Bytes, ColumnCloseResult);
 
 impl<W: Write + Send> ParquetWriter<W> {
-    pub(super) fn new(columns: &[Shown], to: W) -> io::Result<Self> {
+    pub(super) fn new(columns: &[ExportColumn], to: W) -> io::Result<Self> {
         let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
         let schema = Type::group_type_builder("observations").with_fields(fields).build();
         let schema = Arc::new(schema.map_err(io::Error::other)?);
@@ -93,8 +93,10 @@ impl<W: Write + Send> ParquetWriter<W> {
             self.write_group()?;
         }
         let pages = std::mem::take(&mut self.pages);
-        let (schema, properties) = (self.schema.clone(), self.file.properties().clone());
-        (self.rows, self.bytes) = (0, 0);
+        self.rows = 0;
+        self.bytes = 0;
+        let schema = self.schema.clone();
+        let properties = self.file.properties().clone();
         self.encoding.push_back(thread::spawn(move || encoded(pages, &schema, &properties)));
         Ok(())
     }
@@ -118,18 +120,19 @@ fn encoded(
 ) -> Result<Vec<EncodedColumn>, ParquetError> {
     let mut pages: Vec<_> = pages.into_iter().map(|page| page.columns.into_iter()).collect();
     let mut room = Vec::new();
-    let column = |column: &ColumnDescPtr| {
+    let mut encoded = Vec::with_capacity(schema.num_columns());
+    for column in schema.columns() {
         let mut bytes = TrackedWrite::new(Vec::new());
         let to = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = get_column_writer(column.clone(), properties.clone(), to);
-        pages
-            .iter_mut()
-            .filter_map(Iterator::next)
-            .try_for_each(|buffer| write(buffer, &mut room, &mut writer))?;
+        // The next buffer of each page is that of this column.
+        for buffer in pages.iter_mut().filter_map(Iterator::next) {
+            write(buffer, &mut room, &mut writer)?;
+        }
         let close = writer.close()?;
-        Ok((Bytes::from(bytes.into_inner()?), close))
-    };
-    schema.columns().iter().map(column).collect()
+        encoded.push((Bytes::from(bytes.into_inner()?), close));
+    }
+    Ok(encoded)
 }
 
 /// Writes what a page has of a column.
@@ -169,28 +172,29 @@ pub(super) fn properties() -> WriterPropertiesBuilder {
 /// The same, with whole numbers as their differences from one row to the next: moments, epochs and times hardly repeat, and a
 /// dictionary of them would be larger than they are. Texts have no least and greatest: hosts and versions are mixed, so a reader could
 /// pass over no group for them.
-fn packed(columns: &[Shown]) -> WriterProperties {
-    let of_column = |properties: WriterPropertiesBuilder, column: &Shown| {
+fn packed(columns: &[ExportColumn]) -> WriterProperties {
+    let mut properties = properties();
+    for column in columns {
         let path = ColumnPath::from(column.name.as_str());
-        match column.of.kind() {
-            Kind::Count | Kind::Signed | Kind::Moment => properties
+        properties = match column.source.kind() {
+            ColumnKind::Count | ColumnKind::Signed | ColumnKind::Moment => properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-            Kind::Text => properties.set_column_statistics_enabled(path, EnabledStatistics::None),
-            Kind::Truth | Kind::Series => properties,
-        }
-    };
-    columns.iter().fold(properties(), of_column).build()
+            ColumnKind::Text => properties.set_column_statistics_enabled(path, EnabledStatistics::None),
+            ColumnKind::Truth | ColumnKind::Series => properties,
+        };
+    }
+    properties.build()
 }
 
 /// The column as Parquet declares it.
-fn field(column: &Shown) -> Result<TypePtr, ParquetError> {
-    let (physical, logical) = match column.of.kind() {
-        Kind::Truth => (Physical::BOOLEAN, None),
-        Kind::Count | Kind::Signed => (Physical::INT64, Some(LogicalType::integer(64, true))),
-        Kind::Moment => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Series => return list(&column.name),
+fn field(column: &ExportColumn) -> Result<TypePtr, ParquetError> {
+    let (physical, logical) = match column.source.kind() {
+        ColumnKind::Truth => (Physical::BOOLEAN, None),
+        ColumnKind::Count | ColumnKind::Signed => (Physical::INT64, Some(LogicalType::integer(64, true))),
+        ColumnKind::Moment => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
+        ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Series => return list(&column.name),
     };
     let builder = Type::primitive_type_builder(&column.name, physical);
     Ok(Arc::new(builder.with_repetition(Repetition::OPTIONAL).with_logical_type(logical).build()?))

@@ -7,7 +7,7 @@ use speedup_core::{plan::Place, value::id::RunIndex};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'a> {
     /// The run it is about.
-    pub(super) planned: Planned<'a>,
+    pub(super) planned: PlannedRun<'a>,
     /// What is said of it.
     pub(super) subject: Subject<'a>,
     /// The rank that it is about, if it is about one of the subject's.
@@ -16,7 +16,7 @@ pub(super) struct Row<'a> {
 
 /// A run as it was planned.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planned<'a> {
+pub(super) struct PlannedRun<'a> {
     pub(super) experiment: &'a str,
     pub(super) name: &'a str,
     pub(super) benchmark: &'a str,

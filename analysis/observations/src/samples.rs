@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, io};
 
-use speedup_core::experiment::{Experiment, metric::Metric, metric::Unit as Measured};
+use speedup_core::experiment::{Experiment, metric::Metric, metric::OwnMetric, metric::Unit as Measured};
 use speedup_core::value::{id::RunIndex, time::Timestamp};
 use speedup_formats::{
-    Hyperfine2Header, MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL, write_go,
+    Hyperfine2Header, MAX_RSS, Name, NameTooLong, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL, write_go,
     write_hyperfine_1, write_hyperfine_2,
 };
 
@@ -21,7 +21,7 @@ pub(super) enum Tool {
 
 /// The values so far, by benchmark and version in the order of the plan, and by metric.
 pub(super) struct Samples {
-    metrics: Vec<Gathered>,
+    metrics: Vec<SampleMetric>,
     cells: BTreeMap<(usize, usize), Vec<Cell>>,
     benchmarks: BTreeMap<String, usize>,
     versions: BTreeMap<String, usize>,
@@ -29,15 +29,15 @@ pub(super) struct Samples {
 }
 
 /// A metric of the experiment, and what formats call it.
-struct Gathered {
-    of: Of,
+struct SampleMetric {
+    source: MetricSource,
     name: String,
     unit: SeriesUnit,
     /// What one of the base unit is of the instrument's.
     scale: f64,
 }
 
-enum Of {
+enum MetricSource {
     Metric(Metric),
     Own(String),
 }
@@ -47,23 +47,20 @@ type Cell = BTreeMap<RunIndex, Vec<f64>>;
 
 impl Samples {
     pub(super) fn new(experiment: &Experiment, tool: Tool) -> io::Result<Self> {
-        let numbered = |names: Vec<&String>| names.into_iter().cloned().zip(0..).collect();
-        let instrument =
-            experiment.metrics.iter().filter(|metric| tool.holds(**metric)).map(|metric| gathered(*metric));
-        let own = experiment.own_metrics.iter().filter(|_| tool == Tool::Go).map(|own| {
-            let unit = if own.unit.is_empty() {
-                Ok(SeriesUnit::Bare)
-            } else {
-                Name::new(own.unit.as_str()).map(SeriesUnit::Named)
-            };
-            Ok(Gathered { of: Of::Own(own.name.clone()), name: own.name.clone(), unit: unit?, scale: 1.0 })
-        });
-        let own = own.collect::<Result<Vec<_>, speedup_formats::NameTooLong>>().map_err(io::Error::other)?;
+        let mut metrics = Vec::new();
+        for metric in experiment.metrics.iter().filter(|metric| tool.holds(**metric)) {
+            metrics.push(SampleMetric::from_instrument(*metric));
+        }
+        if tool == Tool::Go {
+            for own in &experiment.own_metrics {
+                metrics.push(SampleMetric::from_plan(own).map_err(io::Error::other)?);
+            }
+        }
         Ok(Self {
-            metrics: instrument.chain(own).collect(),
+            metrics,
             cells: BTreeMap::new(),
-            benchmarks: numbered(experiment.benchmarks.iter().map(|benchmark| &benchmark.name).collect()),
-            versions: numbered(experiment.versions.iter().map(|version| &version.name).collect()),
+            benchmarks: experiment.benchmarks.iter().map(|benchmark| benchmark.name.clone()).zip(0..).collect(),
+            versions: experiment.versions.iter().map(|version| version.name.clone()).zip(0..).collect(),
             first: None,
         })
     }
@@ -73,7 +70,6 @@ impl Samples {
         if !row.counts() {
             return;
         }
-        let number = |of: &BTreeMap<String, usize>, name: &str| of.get(name).copied().unwrap_or(of.len());
         let cell =
             (number(&self.benchmarks, row.planned.benchmark), number(&self.versions, row.planned.version));
         let cells = self.cells.entry(cell).or_insert_with(|| vec![Cell::new(); self.metrics.len()]);
@@ -90,11 +86,10 @@ impl Samples {
     /// The file to write
     pub(super) fn text(&self, tool: Tool) -> io::Result<String> {
         let series = self.series(tool)?;
-        let told = |error: String, hint: &str| io::Error::other(format!("{error}; {hint}"));
         match tool {
-            Tool::Go => write_go(&series).map_err(|error| told(error.to_string(), error.hint())),
+            Tool::Go => write_go(&series).map_err(|error| with_hint(&error, error.hint())),
             Tool::Hyperfine1 => {
-                write_hyperfine_1(&series).map_err(|error| told(error.to_string(), error.hint()))
+                write_hyperfine_1(&series).map_err(|error| with_hint(&error, error.hint()))
             }
             Tool::Hyperfine2 => {
                 let start = self.first.map(rfc3339);
@@ -104,17 +99,15 @@ impl Samples {
                     operating_system: Some("linux"),
                     architecture: None,
                 };
-                write_hyperfine_2(&series, &header).map_err(|error| told(error.to_string(), error.hint()))
+                write_hyperfine_2(&series, &header).map_err(|error| with_hint(&error, error.hint()))
             }
         }
     }
 
     /// Of a metric that not every run has, hyperfine's formats have no place for the values that are there.
     fn series(&self, tool: Tool) -> io::Result<Vec<Series>> {
-        let by_number = |of: &BTreeMap<String, usize>| -> BTreeMap<usize, String> {
-            of.iter().map(|(name, number)| (*number, name.clone())).collect()
-        };
-        let (benchmarks, versions) = (by_number(&self.benchmarks), by_number(&self.versions));
+        let benchmarks = by_number(&self.benchmarks);
+        let versions = by_number(&self.versions);
         let mut series = Vec::new();
         for ((benchmark, version), cells) in &self.cells {
             let runs = cells.iter().map(BTreeMap::len).max().unwrap_or(0);
@@ -122,10 +115,9 @@ impl Samples {
                 if values.is_empty() || (tool != Tool::Go && values.len() < runs) {
                     continue;
                 }
-                let name = |text: &str| Name::new(text).map_err(io::Error::other);
                 let name = SeriesName {
-                    benchmark: name(&benchmarks[benchmark])?,
-                    version: Some(name(&versions[version])?),
+                    benchmark: name(benchmarks[benchmark])?,
+                    version: Some(name(versions[version])?),
                     labels: BTreeMap::new(),
                     metric: name(&metric.name)?,
                 };
@@ -135,6 +127,23 @@ impl Samples {
         }
         Ok(series)
     }
+}
+
+/// The place of a name in the plan.
+fn number(names: &BTreeMap<String, usize>, name: &str) -> usize {
+    names.get(name).copied().unwrap_or(names.len())
+}
+
+fn by_number(names: &BTreeMap<String, usize>) -> BTreeMap<usize, &str> {
+    names.iter().map(|(name, number)| (*number, name.as_str())).collect()
+}
+
+fn name(text: &str) -> io::Result<Name> {
+    Name::new(text).map_err(io::Error::other)
+}
+
+fn with_hint(error: &impl std::fmt::Display, hint: &str) -> io::Error {
+    io::Error::other(format!("{error}; {hint}"))
 }
 
 impl Tool {
@@ -149,30 +158,39 @@ impl Tool {
     }
 }
 
-impl Gathered {
+impl SampleMetric {
+    fn from_instrument(metric: Metric) -> Self {
+        let name = match metric {
+            Metric::Wall => WALL,
+            Metric::User => USER,
+            Metric::System => SYSTEM,
+            Metric::MaxRss => MAX_RSS,
+            other => other.name(),
+        };
+        let (unit, scale) = match metric.unit() {
+            Measured::Nanoseconds => (SeriesUnit::Seconds, 1e9),
+            Measured::Bytes => (SeriesUnit::Bytes, 1.0),
+            Measured::Count => (SeriesUnit::Bare, 1.0),
+            // No tool has a base unit of energy.
+            Measured::Microjoules => (Name::new("uJ").map_or(SeriesUnit::Bare, SeriesUnit::Named), 1.0),
+        };
+        Self { source: MetricSource::Metric(metric), name: name.to_owned(), unit, scale }
+    }
+
+    fn from_plan(own: &OwnMetric) -> Result<Self, NameTooLong> {
+        let unit = if own.unit.is_empty() {
+            SeriesUnit::Bare
+        } else {
+            SeriesUnit::Named(Name::new(own.unit.as_str())?)
+        };
+        Ok(Self { source: MetricSource::Own(own.name.clone()), name: own.name.clone(), unit, scale: 1.0 })
+    }
+
     /// Its values in one run, in its unit.
     fn read(&self, row: &Row<'_>) -> Vec<f64> {
-        match &self.of {
-            Of::Metric(of) => metric(row, *of).map(|count| count as f64 / self.scale).into_iter().collect(),
-            Of::Own(name) => own(row, name).map(<[f64]>::to_vec).unwrap_or_default(),
+        match &self.source {
+            MetricSource::Metric(of) => metric(row, *of).map(|count| count as f64 / self.scale).into_iter().collect(),
+            MetricSource::Own(name) => own(row, name).map(<[f64]>::to_vec).unwrap_or_default(),
         }
     }
-}
-
-fn gathered(metric: Metric) -> Gathered {
-    let name = match metric {
-        Metric::Wall => WALL,
-        Metric::User => USER,
-        Metric::System => SYSTEM,
-        Metric::MaxRss => MAX_RSS,
-        other => other.name(),
-    };
-    let (unit, scale) = match metric.unit() {
-        Measured::Nanoseconds => (SeriesUnit::Seconds, 1e9),
-        Measured::Bytes => (SeriesUnit::Bytes, 1.0),
-        Measured::Count => (SeriesUnit::Bare, 1.0),
-        // No tool has a base unit of energy.
-        Measured::Microjoules => (Name::new("uJ").map_or(SeriesUnit::Bare, SeriesUnit::Named), 1.0),
-    };
-    Gathered { of: Of::Metric(metric), name: name.to_owned(), unit, scale }
 }

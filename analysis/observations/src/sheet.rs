@@ -10,7 +10,7 @@ use speedup_core::{
 };
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
-use super::row::{Planned, Row, Subject};
+use super::row::{PlannedRun, Row, Subject};
 
 /// What rows there are of a run that several hosts served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub struct RunSheet<'a> {
 
 /// Which of the planned runs were settled by an attempt so far.
 #[derive(Debug)]
-pub(super) struct Settled(Vec<bool>);
+pub(super) struct SettledRuns(Vec<bool>);
 
-impl Settled {
+impl SettledRuns {
     /// None of a sheet's.
     pub(super) fn none_of(sheet: &RunSheet<'_>) -> Self {
         Self(vec![false; sheet.plan.runs() as usize])
@@ -58,14 +58,19 @@ impl<'a> RunSheet<'a> {
         let closed = matches!(status.phase, StatusPhase::Cancelling | StatusPhase::Finished { .. });
         // Builds are counted as the others are, by their version.
         let mut of_cell = vec![0; plan.cells() as usize + plan.experiment.versions.len()];
-        let count = |cell: &u32| {
+        let mut repetitions = Vec::with_capacity(plan.order().len());
+        for cell in plan.order() {
             let count: &mut u32 = &mut of_cell[*cell as usize];
             *count += 1;
-            *count
-        };
-        let repetitions = plan.order().iter().map(count).collect();
-        let per = RowsPer::default();
-        Self { experiment: status.experiment.to_string(), plan, closed, repetitions, per }
+            repetitions.push(*count);
+        }
+        Self {
+            experiment: status.experiment.to_string(),
+            plan,
+            closed,
+            repetitions,
+            per: RowsPer::default(),
+        }
     }
 
     /// The same with these rows of runs that several hosts served.
@@ -99,9 +104,9 @@ impl<'a> RunSheet<'a> {
     }
 
     /// Whether an attempt is one at a build, which has no row.
-    pub(super) fn build(&self, ended: &EndedAttempt) -> Option<Built> {
+    pub(super) fn build(&self, ended: &EndedAttempt) -> Option<BuildAttempt> {
         let run = ended.lease.run;
-        self.plan.is_build(run).then(|| Built::new(self.plan, ended))
+        self.plan.is_build(run).then(|| BuildAttempt::new(self.plan, ended))
     }
 
     pub(super) fn experiment(&self) -> &'a Experiment {
@@ -135,19 +140,19 @@ impl<'a> RunSheet<'a> {
     }
 
     /// The rows of the runs that no attempt settled; to be asked for after all attempts.
-    pub(super) fn unsettled<'r>(&'r self, settled: &'r Settled) -> impl Iterator<Item = Row<'r>> {
+    pub(super) fn unsettled<'r>(&'r self, settled: &'r SettledRuns) -> impl Iterator<Item = Row<'r>> {
         let open = (0..).map(RunIndex).zip(&settled.0).filter(|(_, settled)| !**settled);
         let subject = Subject::Unsettled { cancelled: self.closed };
         open.filter_map(move |(run, _)| Some(Row { planned: self.planned(run)?, subject, rank: None }))
     }
 
-    fn planned(&self, run: RunIndex) -> Option<Planned<'_>> {
+    fn planned(&self, run: RunIndex) -> Option<PlannedRun<'_>> {
         let repetition = *self.repetitions.get(run.0 as usize)?;
         let cell = self.plan.cell(run)?;
         let experiment = &self.plan.experiment;
         let version = experiment.version(cell.version)?;
         let benchmark = experiment.benchmark(cell.benchmark)?;
-        Some(Planned {
+        Some(PlannedRun {
             experiment: &self.experiment,
             name: &experiment.name,
             benchmark: &benchmark.name,
@@ -163,7 +168,7 @@ impl<'a> RunSheet<'a> {
 
 /// An attempt at a build: no observation of the comparison, and so no row.
 #[derive(Debug, Serialize)]
-pub(super) struct Built {
+pub(super) struct BuildAttempt {
     /// The run of the plan, by which rows of runs name their build.
     run: u32,
     version: String,
@@ -177,7 +182,7 @@ pub(super) struct Built {
     products: BTreeMap<String, ContentHash>,
 }
 
-impl Built {
+impl BuildAttempt {
     pub(super) fn new(plan: &Plan, ended: &EndedAttempt) -> Self {
         let lease = &ended.lease;
         let version = plan.experiment.version(plan.task(lease.run).version());

@@ -7,9 +7,9 @@ use speedup_core::value::foreign::{self, escaped};
 use speedup_core::{machine::event::EndedAttempt, value::id::RunIndex};
 
 use super::{
-    arrow::ArrowWriter, arrow::Container, column::Value, column_page::ColumnPage, column_set::Shown,
+    arrow::ArrowWriter, arrow::Container, column::Value, column_page::ColumnPage, column_set::ExportColumn,
     column_set::columns, lines::Lines, lines::rfc3339, parquet::ParquetWriter, row::Row, row::settled_by,
-    samples::Samples, samples::Tool, sheet::Built, sheet::RunSheet, sheet::Settled,
+    samples::Samples, samples::Tool, sheet::BuildAttempt, sheet::RunSheet, sheet::SettledRuns,
 };
 
 /// Rows of runs without attempts that are prepared at once.
@@ -49,7 +49,7 @@ impl ExportForm {
 /// How rows are brought into a form. It does not change, so that pages of rows may be prepared on any thread.
 pub struct RowForm<'s> {
     sheet: &'s RunSheet<'s>,
-    columns: Vec<Shown>,
+    columns: Vec<ExportColumn>,
     format: ExportForm,
     /// Bytes of the longest page of text so far: pages are about as long.
     longest: AtomicUsize,
@@ -68,7 +68,17 @@ pub enum PagesError<E> {
 pub struct PreparedPage {
     content: Content,
     settled: Vec<RunIndex>,
-    builds: Vec<Built>,
+    builds: Vec<BuildAttempt>,
+}
+
+impl PreparedPage {
+    /// Notes what an attempt means for the end of the export.
+    fn note(&mut self, sheet: &RunSheet<'_>, ended: &EndedAttempt) {
+        if settled_by(ended).is_some() {
+            self.settled.push(ended.lease.run);
+        }
+        self.builds.extend(sheet.build(ended));
+    }
 }
 
 enum Content {
@@ -81,12 +91,12 @@ enum Content {
 /// Writes pages of rows as they come.
 pub struct RowWriter<'s, W: Write + Send> {
     form: &'s RowForm<'s>,
-    to: To<W>,
-    settled: Settled,
-    builds: Vec<Built>,
+    to: Destination<W>,
+    settled: SettledRuns,
+    builds: Vec<BuildAttempt>,
 }
 
-enum To<W: Write + Send> {
+enum Destination<W: Write + Send> {
     Text(W),
     Parquet(Box<ParquetWriter<W>>),
     Arrow(Box<ArrowWriter<W>>),
@@ -109,21 +119,18 @@ impl<'s> RowForm<'s> {
         &self,
         attempts: impl IntoIterator<Item = Result<EndedAttempt, E>>,
     ) -> Result<PreparedPage, PagesError<E>> {
-        let (mut settled, mut builds) = (Vec::new(), Vec::new());
-        let mut note = |ended: &EndedAttempt| {
-            settled.extend(settled_by(ended).map(|_| ended.lease.run));
-            builds.extend(self.sheet.build(ended));
-        };
-        let content = match self.text() {
+        let mut page =
+            PreparedPage { content: Content::Attempts(Vec::new()), settled: Vec::new(), builds: Vec::new() };
+        page.content = match self.text() {
             Some(mut text) => {
                 for ended in attempts {
                     // An attempt is large, and stays where it was read.
                     match ended {
                         Ok(ref ended) => {
-                            note(ended);
-                            let mut rows = self.sheet.rows(ended);
-                            rows.try_for_each(|row| text.row(&row, &self.columns))
-                                .map_err(PagesError::Write)?;
+                            page.note(self.sheet, ended);
+                            for row in self.sheet.rows(ended) {
+                                text.row(&row, &self.columns).map_err(PagesError::Write)?;
+                            }
                         }
                         Err(error) => return Err(PagesError::Page(error)),
                     }
@@ -139,20 +146,24 @@ impl<'s> RowForm<'s> {
                 for ended in ended {
                     attempts.push(ended.map_err(PagesError::Page)?);
                 }
-                attempts.iter().for_each(note);
-                match self.format.is_binary() {
-                    true => {
-                        let mut rows = Vec::with_capacity(attempts.len());
-                        attempts
-                            .iter()
-                            .for_each(|ended| self.sheet.rows(ended).for_each(|row| rows.push(row)));
-                        self.column_page(&rows)
-                    }
-                    false => Content::Attempts(attempts),
-                }
+                attempts.iter().for_each(|ended| page.note(self.sheet, ended));
+                self.columns_or_attempts(attempts)
             }
         };
-        Ok(PreparedPage { content, settled, builds })
+        Ok(page)
+    }
+
+    /// Attempts of a form that is no text.
+    fn columns_or_attempts(&self, attempts: Vec<EndedAttempt>) -> Content {
+        if !self.format.is_binary() {
+            return Content::Attempts(attempts);
+        }
+        // Most attempts have one row; an iterator that does not know so would grow the list step by step.
+        let mut rows = Vec::with_capacity(attempts.len());
+        for ended in &attempts {
+            self.sheet.rows(ended).for_each(|row| rows.push(row));
+        }
+        self.column_page(&rows)
     }
 
     /// The rows of runs without attempts.
@@ -198,7 +209,7 @@ enum Text {
 }
 
 impl Text {
-    fn row(&mut self, row: &Row<'_>, columns: &[Shown]) -> io::Result<()> {
+    fn row(&mut self, row: &Row<'_>, columns: &[ExportColumn]) -> io::Result<()> {
         match self {
             Self::Lines(lines) => lines.row(row, columns),
             Self::Objects(text) => json_line(text, &Object(row, columns)),
@@ -219,28 +230,20 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
     /// # Errors
     /// What `to` says of its bytes, and what a form has no place for.
     pub fn new(form: &'s RowForm<'s>, mut to: W) -> io::Result<Self> {
-        let of_tool = |tool, to| {
-            let samples = Samples::new(form.sheet.experiment(), tool)?;
-            Ok::<_, io::Error>(To::Tool(tool, samples, to))
-        };
-        let arrow = |container, to| {
-            let writer = ArrowWriter::new(container, &form.columns, form.sheet.facts(), to)?;
-            Ok::<_, io::Error>(To::Arrow(Box::new(writer)))
-        };
         let to = match form.format {
             ExportForm::Csv => {
                 to.write_all(&Lines::heading(&form.columns))?;
-                To::Text(to)
+                Destination::Text(to)
             }
-            ExportForm::Jsonl => To::Text(to),
-            ExportForm::Parquet => To::Parquet(Box::new(ParquetWriter::new(&form.columns, to)?)),
-            ExportForm::Arrow => arrow(Container::File, to)?,
-            ExportForm::ArrowStream => arrow(Container::Stream, to)?,
-            ExportForm::Go => of_tool(Tool::Go, to)?,
-            ExportForm::Hyperfine => of_tool(Tool::Hyperfine2, to)?,
-            ExportForm::Hyperfine1 => of_tool(Tool::Hyperfine1, to)?,
+            ExportForm::Jsonl => Destination::Text(to),
+            ExportForm::Parquet => Destination::Parquet(Box::new(ParquetWriter::new(&form.columns, to)?)),
+            ExportForm::Arrow => Destination::arrow(Container::File, form, to)?,
+            ExportForm::ArrowStream => Destination::arrow(Container::Stream, form, to)?,
+            ExportForm::Go => Destination::tool(Tool::Go, form, to)?,
+            ExportForm::Hyperfine => Destination::tool(Tool::Hyperfine2, form, to)?,
+            ExportForm::Hyperfine1 => Destination::tool(Tool::Hyperfine1, form, to)?,
         };
-        Ok(Self { form, to, settled: Settled::none_of(form.sheet), builds: Vec::new() })
+        Ok(Self { form, to, settled: SettledRuns::none_of(form.sheet), builds: Vec::new() })
     }
 
     /// Writes a page.
@@ -267,19 +270,19 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
         drop(unsettled);
         let builds = &self.builds;
         match self.to {
-            To::Text(mut to) => {
+            Destination::Text(mut to) => {
                 if self.form.format == ExportForm::Jsonl && !builds.is_empty() {
                     json_line(&mut to, &serde_json::json!({ "builds": builds }))?;
                 }
                 to.flush()
             }
-            To::Parquet(writer) => {
+            Destination::Parquet(writer) => {
                 let builds = if builds.is_empty() { None } else { Some(serde_json::to_string(builds)?) };
                 let builds = builds.map(|builds| ("builds", builds));
                 writer.end(self.form.sheet.facts().into_iter().chain(builds))
             }
-            To::Arrow(writer) => writer.end(),
-            To::Tool(tool, samples, mut to) => {
+            Destination::Arrow(writer) => writer.end(),
+            Destination::Tool(tool, samples, mut to) => {
                 let text = samples.text(tool)?;
                 let text = match tool {
                     Tool::Go => foreign::without_commands(&foreign::lines(&text)).into_owned(),
@@ -292,7 +295,16 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
     }
 }
 
-impl<W: Write + Send> To<W> {
+impl<W: Write + Send> Destination<W> {
+    fn arrow(container: Container, form: &RowForm<'_>, to: W) -> io::Result<Self> {
+        let writer = ArrowWriter::new(container, &form.columns, form.sheet.facts(), to)?;
+        Ok(Self::Arrow(Box::new(writer)))
+    }
+
+    fn tool(tool: Tool, form: &RowForm<'_>, to: W) -> io::Result<Self> {
+        Ok(Self::Tool(tool, Samples::new(form.sheet.experiment(), tool)?, to))
+    }
+
     fn write(&mut self, form: &RowForm<'_>, content: Content) -> io::Result<()> {
         match (self, content) {
             (Self::Text(to), Content::Text(text)) => to.write_all(&text),
@@ -315,20 +327,20 @@ fn json_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
 }
 
 /// A row as a JSON object: every column, null where nothing stands in it.
-struct Object<'r, 'a>(&'r Row<'a>, &'r [Shown]);
+struct Object<'r, 'a>(&'r Row<'a>, &'r [ExportColumn]);
 
 impl Serialize for Object<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        for Shown { name, of, .. } in self.1 {
-            match of.read(self.0) {
+        for ExportColumn { name, source, .. } in self.1 {
+            match source.read(self.0) {
                 None => object.serialize_entry(name, &()),
                 Some(Value::Truth(truth)) => object.serialize_entry(name, &truth),
                 Some(Value::Count(number)) => object.serialize_entry(name, &number),
                 Some(Value::Signed(number)) => object.serialize_entry(name, &number),
                 Some(Value::Moment(at)) => object.serialize_entry(name, &rfc3339(at)),
                 Some(Value::Text(text)) => object.serialize_entry(name, &text),
-                Some(Value::Spelled(text)) => object.serialize_entry(name, text.as_str()),
+                Some(Value::Id(text)) => object.serialize_entry(name, text.as_str()),
                 Some(Value::Series(values)) => object.serialize_entry(name, values),
             }?;
         }
