@@ -154,7 +154,7 @@ impl Gate {
     /// The exit code by a track; what fails is told.
     pub(crate) fn of_track(self, report: &TrackReport, console: &Console) -> Exit {
         let exit = self.judge(Conclusion::of_track(report, self.noise), console);
-        self.summarize(|| markdown::text(&Document::brief_of_track(report)), console);
+        self.summarize(|| markdown::text(&Document::brief_track(report)), console);
         exit
     }
 

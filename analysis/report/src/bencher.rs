@@ -7,7 +7,7 @@ use serde::Serialize;
 use speedup_analysis::study::Report;
 use speedup_core::value::foreign::escaped;
 
-use crate::tracked::{Tracked, of_report};
+use crate::tracked::{BenchmarkMean, benchmark_means};
 
 /// The measure of times, one of those that every project there has.
 const LATENCY: &str = "latency";
@@ -29,14 +29,14 @@ type Measures = BTreeMap<String, BencherMetric>;
 
 /// The report as JSON.
 pub fn json(report: &Report) -> String {
-    let all = of_report(report);
+    let all = benchmark_means(report);
     let benchmarks: BTreeMap<&str, Measures> =
         all.iter().map(|tracked| (tracked.name.as_str(), measures(tracked))).collect();
     // Names are text and numbers are finite, or null.
     escaped(&serde_json::to_string_pretty(&benchmarks).unwrap_or_default()).into_owned()
 }
 
-fn measures(tracked: &Tracked<'_>) -> Measures {
+fn measures(tracked: &BenchmarkMean<'_>) -> Measures {
     let mean = tracked.mean_ns;
     let around = tracked.half_ns.map(|half| (mean - half, mean + half));
     let mut measures = Measures::from([(LATENCY.to_owned(), metric(mean, around))]);

@@ -137,12 +137,12 @@ pub struct Field {
     pub text: String,
     pub tone: Tone,
     /// How far it may be shortened.
-    pub most: Most,
+    pub limit: TextLimit,
 }
 
 /// How long a text may be where there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Most {
+pub enum TextLimit {
     Whole,
     /// A name in a table, which has its share of the page.
     Name,
@@ -282,7 +282,7 @@ impl Kind {
 impl Field {
     /// The name of something, which may be shortened.
     pub(crate) fn name(text: impl Into<String>) -> Self {
-        Self { most: Most::Name, ..text.into().into() }
+        Self { limit: TextLimit::Name, ..text.into().into() }
     }
 }
 
@@ -310,7 +310,7 @@ impl From<EndpointVerdict> for Tone {
 
 impl From<String> for Field {
     fn from(text: String) -> Self {
-        Self { text, tone: Tone::Plain, most: Most::Whole }
+        Self { text, tone: Tone::Plain, limit: TextLimit::Whole }
     }
 }
 
@@ -333,7 +333,7 @@ impl LegendEntry {
     }
 
     /// What is explained beside this column.
-    pub(crate) fn of(column: usize, text: impl Into<String>) -> Self {
+    pub(crate) fn for_column(column: usize, text: impl Into<String>) -> Self {
         Self { text: text.into(), column: Some(column) }
     }
 }

@@ -21,7 +21,7 @@ const UNITS: [Unit; 4] = [
 impl Unit {
     /// The largest unit in which none of `times` is below 1; where they span more than six digits, the one for their
     /// middle.
-    pub(crate) fn of(times: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(crate) fn fitting(times: impl Iterator<Item = f64> + Clone) -> Self {
         let least = times.clone().fold(f64::INFINITY, f64::min);
         let most = times.fold(0.0, f64::max);
         if !least.is_finite() {
@@ -31,7 +31,7 @@ impl Unit {
         UNITS.into_iter().find(|unit| asked >= unit.nanoseconds).unwrap_or(UNITS[3])
     }
 
-    pub(crate) fn of_ns(self, nanoseconds: f64) -> f64 {
+    pub(crate) fn from_ns(self, nanoseconds: f64) -> f64 {
         nanoseconds / self.nanoseconds
     }
 
@@ -57,7 +57,7 @@ pub(crate) fn span(nanoseconds: f64) -> String {
     // Two of a unit before it is used: 90 s are easier than 1.5 min.
     let long = LONG.into_iter().find(|(size, _)| nanoseconds >= 2.0 * size);
     let (size, name) = long.unwrap_or_else(|| {
-        let unit = Unit::of(std::iter::once(nanoseconds).filter(|time| *time > 0.0));
+        let unit = Unit::fitting(std::iter::once(nanoseconds).filter(|time| *time > 0.0));
         (unit.nanoseconds, unit.name)
     });
     let value = nanoseconds / size;

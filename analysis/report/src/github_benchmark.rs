@@ -5,7 +5,7 @@ use serde::Serialize;
 use speedup_analysis::{count, study::Report};
 use speedup_core::value::foreign::escaped;
 
-use crate::tracked::{Tracked, of_report};
+use crate::tracked::{BenchmarkMean, benchmark_means};
 
 /// One line of a chart.
 #[derive(Debug, Serialize)]
@@ -20,13 +20,13 @@ struct ChartValue {
 
 /// The report as JSON.
 pub fn json(report: &Report) -> String {
-    let all = of_report(report);
+    let all = benchmark_means(report);
     let values: Vec<ChartValue> = all.iter().flat_map(|tracked| values(report, tracked)).collect();
     // Names are text and numbers are finite.
     escaped(&serde_json::to_string_pretty(&values).unwrap_or_default()).into_owned()
 }
 
-fn values(report: &Report, tracked: &Tracked<'_>) -> Vec<ChartValue> {
+fn values(report: &Report, tracked: &BenchmarkMean<'_>) -> Vec<ChartValue> {
     let level = count::percent(report.head.confidence);
     let about = format!("experiment {}", report.head.experiment);
     let mut extra = format!("mean of {} runs", tracked.runs);

@@ -128,12 +128,15 @@ const fn is_folded(kind: Kind) -> bool {
 
 /// The word for each section, numbered where there are several of a kind.
 fn ids(sections: &[Section]) -> Vec<String> {
-    let id = |(at, section): (usize, &Section)| {
-        let before = sections[..at].iter().filter(|other| other.kind == section.kind).count();
+    let mut ids = Vec::new();
+    for (at, section) in sections.iter().enumerate() {
         let slug = section.kind.slug();
-        if before == 0 { slug.to_owned() } else { format!("{slug}-{}", before + 1) }
-    };
-    sections.iter().enumerate().map(id).collect()
+        match sections[..at].iter().filter(|other| other.kind == section.kind).count() {
+            0 => ids.push(slug.to_owned()),
+            before => ids.push(format!("{slug}-{}", before + 1)),
+        }
+    }
+    ids
 }
 
 fn contents(sections: &[Section], ids: &[String]) -> Markup {
@@ -233,12 +236,13 @@ const SPEEDUP: &str = "speedup";
 /// The table of the benchmarks with their intervals drawn in it: a row a benchmark, the largest speedup first. What did not
 /// change can be left out, without a script. `id` is that of the section.
 fn strips(table: &Table, forest: &Forest, id: &str, about: &str) -> Markup {
-    let strips = svg::Strips::of(forest);
+    let strips = svg::Strips::new(forest);
     let drawn = table.columns.iter().position(|column| column.heading == SPEEDUP).unwrap_or(1);
     let rows = forest.by_effect().into_iter().map(|at| (&table.rows[at], &forest.rows[at]));
-    let has = |changed: bool| forest.rows.iter().any(|row| (row.mark != Mark::Neither) == changed);
+    let unchanged = forest.rows.iter().filter(|row| row.mark == Mark::Neither).count();
+    let is_mixed = unchanged > 0 && unchanged < forest.rows.len();
     html! {
-        @if has(true) && has(false) {
+        @if is_mixed {
             input type="checkbox" class="only" id={ (id) "-only" };
             label for={ (id) "-only" } { " Only what changed" }
         }

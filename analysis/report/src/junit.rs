@@ -26,12 +26,12 @@ pub struct JunitSubject {
 
 impl JunitSubject {
     /// Plain samples.
-    pub fn of_samples(name: &str) -> Self {
+    pub fn for_samples(name: &str) -> Self {
         Self { name: name.to_owned(), experiment: None, times: BTreeMap::new() }
     }
 
     /// An experiment.
-    pub fn of_report(report: &Report) -> Self {
+    pub fn for_report(report: &Report) -> Self {
         let times = report.benchmarks.iter().flat_map(|benchmark| {
             let cells = benchmark.cells.iter();
             cells.filter_map(|cell| {
@@ -66,22 +66,20 @@ fn fate(conclusion: &Conclusion, rules: JunitRules) -> Fate {
 }
 
 /// What gates say of a report.
-pub fn of_report(report: &Report, rules: JunitRules) -> String {
-    document(&JunitSubject::of_report(report), &Conclusion::of_report(report), rules)
+pub fn report(report: &Report, rules: JunitRules) -> String {
+    document(&JunitSubject::for_report(report), &Conclusion::of_report(report), rules)
 }
 
 /// The document: a suite for each candidate, a test for each benchmark, endpoint, and all benchmarks together.
 pub fn document(subject: &JunitSubject, conclusions: &[Conclusion], rules: JunitRules) -> String {
-    let counted =
-        |of: &[Conclusion], wanted: Fate| of.iter().filter(|one| fate(one, rules) == wanted).count();
     let name = xml_text(&subject.name);
     let document = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
-        testsuites name=(name) tests=(conclusions.len()) failures=(counted(conclusions, Fate::Failed)) errors="0" {
+        testsuites name=(name) tests=(conclusions.len()) failures=(count(conclusions, rules, Fate::Failed)) errors="0" {
             @for of in conclusions.chunk_by(|one, next| one.candidate == next.candidate) {
                 "\n  "
                 testsuite name=(format!("{name}: {}", xml_text(&of[0].candidate))) tests=(of.len())
-                    failures=(counted(of, Fate::Failed)) errors="0" skipped=(counted(of, Fate::Skipped))
+                    failures=(count(of, rules, Fate::Failed)) errors="0" skipped=(count(of, rules, Fate::Skipped))
                     timestamp=[subject.experiment.as_ref().map(|(_, submitted)| xml_text(submitted))] {
                     @if let Some((experiment, _)) = &subject.experiment {
                         "\n    "
@@ -96,6 +94,10 @@ pub fn document(subject: &JunitSubject, conclusions: &[Conclusion], rules: Junit
         "\n"
     };
     without_commands(&document.into_string()).into_owned()
+}
+
+fn count(conclusions: &[Conclusion], rules: JunitRules, wanted: Fate) -> usize {
+    conclusions.iter().filter(|conclusion| fate(conclusion, rules) == wanted).count()
 }
 
 fn test(subject: &JunitSubject, conclusion: &Conclusion, rules: JunitRules) -> Markup {

@@ -66,21 +66,20 @@ fn list(text: &mut String, items: &[Element]) {
 }
 
 fn table(text: &mut String, table: &Table) {
-    let longest =
-        |at: usize| table.rows.iter().map(|row| row.fields[at].text.chars().count()).max().unwrap_or(0);
-    let column = |(at, align): (usize, Align)| match align {
-        Align::Left if longest(at) > LONG_NAME => ">{\\raggedright\\arraybackslash}p{50mm}",
-        Align::Left => "l",
-        Align::Right => "r",
-    };
-    let columns = table.columns.iter().map(|column| column.align).enumerate().map(column);
-    let columns: String = columns.collect();
+    let mut columns = String::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        let longest = table.rows.iter().map(|row| row.fields[at].text.chars().count()).max().unwrap_or(0);
+        columns += match column.align {
+            Align::Left if longest > LONG_NAME => ">{\\raggedright\\arraybackslash}p{50mm}",
+            Align::Left => "l",
+            Align::Right => "r",
+        };
+    }
     *text += &format!("{{\\footnotesize\n\\begin{{longtable}}{{@{{}}{columns}@{{}}}}\n\\toprule\n");
-    let line = |cells: Vec<String>| format!("{{}}{} \\\\\n", cells.join(" & "));
-    *text += &line(table.columns.iter().map(|column| escaped(&column.short)).collect());
+    *text += &table_line(table.columns.iter().map(|column| escaped(&column.short)));
     *text += "\\midrule\n\\endhead\n";
     for row in &table.rows {
-        *text += &line(row.fields.iter().map(|field| escaped(&field.text)).collect());
+        *text += &table_line(row.fields.iter().map(|field| escaped(&field.text)));
         if let Some(note) = row.note.as_ref().filter(|note| !note.is_empty()) {
             let wide = table.columns.len();
             *text += &format!(
@@ -92,6 +91,11 @@ fn table(text: &mut String, table: &Table) {
     *text += "\\bottomrule\n\\end{longtable}}\n";
     let legend: Vec<&str> = table.legend.iter().map(|part| part.text.as_str()).collect();
     *text += &format!("{}\\par\n", escaped(&legend.join(" ")));
+}
+
+/// Braces before the first cell: a bracket in it would be taken for an argument of the line before.
+fn table_line(cells: impl Iterator<Item = String>) -> String {
+    format!("{{}}{} \\\\\n", cells.collect::<Vec<_>>().join(" & "))
 }
 
 /// Text that means nothing but itself.

@@ -37,9 +37,10 @@ pub fn with_drawings(document: &Document, stem: &str) -> (String, Vec<DrawingFil
 fn whole(document: &Document, drawings: &mut Drawings<'_>) -> String {
     let mut text = format!("# {}\n", escaped(&document.title));
     // The runs are nothing but drawn.
-    let is_told = |section: &&Section| section.kind != Kind::Runs || drawings.stem.is_some();
-    for section in document.sections.iter().filter(is_told).collect::<Vec<_>>() {
-        write(&mut text, section, drawings);
+    for section in &document.sections {
+        if section.kind != Kind::Runs || drawings.stem.is_some() {
+            write(&mut text, section, drawings);
+        }
     }
     without_commands(&text).into_owned()
 }
@@ -105,10 +106,13 @@ fn lead(of: &Panels) -> String {
 
 /// What the marks of versions stand for.
 fn keys<'v>(versions: impl Iterator<Item = &'v str>) -> String {
-    let key = |(at, version): (usize, &str)| {
-        format!("{} and {} lines: {version}", MARKS[at % MARKS.len()], STROKES[at % STROKES.len()])
-    };
-    versions.enumerate().map(key).collect::<Vec<_>>().join("; ")
+    let mut keys = Vec::new();
+    for (at, version) in versions.enumerate() {
+        let mark = MARKS[at % MARKS.len()];
+        let stroke = STROKES[at % STROKES.len()];
+        keys.push(format!("{mark} and {stroke} lines: {version}"));
+    }
+    keys.join("; ")
 }
 
 /// The name of a file as part of a link.

@@ -8,9 +8,10 @@ pub fn shortened(name: &str, most: usize) -> String {
     if letters.len() <= most {
         return name.to_owned();
     }
-    let (front, back) = (most / 2, most - most / 2 - 1);
-    let part = |letters: &[char]| letters.iter().collect::<String>();
-    format!("{}…{}", part(&letters[..front]), part(&letters[letters.len() - back..]))
+    let front: String = letters[..most / 2].iter().collect();
+    // One character is that of the elision.
+    let back: String = letters[letters.len() - (most - most / 2 - 1)..].iter().collect();
+    format!("{front}…{back}")
 }
 
 /// Names as labels of at most `most` characters, in their order. Unlike names have unlike labels: what is elided is what names
@@ -29,36 +30,46 @@ pub(crate) fn labels(names: &[&str], most: usize) -> Vec<String> {
     }
     let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     labels.values().for_each(|label| *named.entry(label).or_default() += 1);
-    let label = |name: &&str| match &labels[name] {
-        label if named[label.as_str()] == 1 => label.clone(),
-        _ => (*name).to_owned(),
-    };
-    names.iter().map(label).collect()
+    let mut unlike = Vec::new();
+    for name in names {
+        let label = &labels[name];
+        unlike.push(if named[label.as_str()] == 1 { label.clone() } else { (*name).to_owned() });
+    }
+    unlike
 }
 
 /// Labels of names that would be shortened alike: what they do not share, and as much before it as there is room for.
 fn told_apart<'a>(names: &BTreeSet<&'a str>, most: usize) -> Vec<(&'a str, String)> {
     let letters: Vec<Vec<char>> = names.iter().map(|name| name.chars().collect()).collect();
-    let shared = |other: &Vec<char>, turned: bool| {
-        let is_same = |(one, other): &(&char, &char)| one == other;
-        match turned {
-            false => letters[0].iter().zip(other).take_while(is_same).count(),
-            true => letters[0].iter().rev().zip(other.iter().rev()).take_while(is_same).count(),
-        }
-    };
-    let least = |turned| letters[1..].iter().map(|other| shared(other, turned)).min().unwrap_or(0);
-    let (front, back) = (least(false), least(true));
-    let part = |letters: &[char]| letters.iter().collect::<String>();
-    let label = |letters: &Vec<char>| {
+    let mut front = letters[0].len();
+    let mut back = letters[0].len();
+    for other in &letters[1..] {
+        front = front.min(shared(letters[0].iter(), other.iter()));
+        back = back.min(shared(letters[0].iter().rev(), other.iter().rev()));
+    }
+    let mut labels = Vec::new();
+    for (name, letters) in names.iter().zip(&letters) {
         // Of names that repeat themselves, front and back may overlap.
         let back = back.min(letters.len() - front);
         let own = &letters[front..letters.len() - back];
         // Elided before and after.
         let before = most.saturating_sub(own.len() + 2).min(front);
-        let sign = |is_elided: bool| if is_elided { "…" } else { "" };
-        format!("{}{}{}{}", part(&letters[..before]), sign(before < front), part(own), sign(back > 0))
-    };
-    names.iter().copied().zip(letters.iter().map(label)).collect()
+        let mut label: String = letters[..before].iter().collect();
+        if before < front {
+            label.push('…');
+        }
+        label.extend(own);
+        if back > 0 {
+            label.push('…');
+        }
+        labels.push((*name, label));
+    }
+    labels
+}
+
+/// How many characters two names begin with that are the same.
+fn shared<'c>(one: impl Iterator<Item = &'c char>, other: impl Iterator<Item = &'c char>) -> usize {
+    one.zip(other).take_while(|(one, other)| one == other).count()
 }
 
 #[cfg(test)]

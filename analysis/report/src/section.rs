@@ -24,7 +24,7 @@ pub(crate) use self::{controls::sheet as control_sheet, opening::share_in_words}
 
 impl Document {
     /// All of a report.
-    pub fn of(report: &Report) -> Self {
+    pub fn full(report: &Report) -> Self {
         let mut document = Self::new(opening::title(report));
         opening::write(&mut document, report);
         closing::write_rule(&mut document, report);
@@ -62,7 +62,7 @@ impl Document {
     /// What somebody wants who looks at it while it grows: what was shown, what that is worth, `most` benchmarks of
     /// each candidate by their speedups after the first `skipped`, what more hosts bring and what ranks took, and the
     /// shares of those that are truly faster where benchmarks are drawn from a population.
-    pub fn of_page(report: &Report, skipped: usize, most: usize) -> Self {
+    pub fn page(report: &Report, skipped: usize, most: usize) -> Self {
         let mut document = Self::new(opening::title(report));
         opening::write_verdict(&mut document, report);
         bisection::write_commits(&mut document, report);

@@ -7,7 +7,7 @@ mod estimates;
 use speedup_analysis::conclusion::Reason;
 use speedup_analysis::study::{
     BenchmarkReport, CellReport, ComparisonReport, ControlRow, EndpointReport, EndpointRow, IntervalReport,
-    ProtocolReport, ReachReport, Report, SampleReport,
+    ProtocolReport, ReachReport, Report,
 };
 
 use crate::facts::written;
@@ -78,14 +78,14 @@ pub fn csv(report: &Report) -> String {
         }
     }
     for endpoint in &report.endpoints {
-        for of in &endpoint.rows {
-            let _ = writer.write_record(of_endpoint(report, endpoint, of));
+        for found in &endpoint.rows {
+            let _ = writer.write_record(endpoint_row(report, endpoint, found));
         }
     }
     for control in report.controls.iter().flat_map(|controls| &controls.rows) {
-        let _ = writer.write_record(of_control(report, control));
+        let _ = writer.write_record(control_row(report, control));
     }
-    for named in estimates::of_scaling(report).chain(estimates::of_ranks(report)) {
+    for named in estimates::scaling_rows(report).into_iter().chain(estimates::rank_rows(report)) {
         let _ = writer.write_record(fields(report, &named));
     }
     written(writer)
@@ -148,25 +148,25 @@ fn row(
 }
 
 /// The verdict on an endpoint: its ratio stands where a headline's speedup does, above 1 where the candidate is the better.
-fn of_endpoint(report: &Report, endpoint: &EndpointReport, of: &EndpointRow) -> Vec<String> {
+fn endpoint_row(report: &Report, endpoint: &EndpointReport, found: &EndpointRow) -> Vec<String> {
     let by = match (endpoint.quantile, endpoint.center) {
         (Some(probability), _) => probability.to_string(),
         (None, center) => center.map_or_else(String::new, |center| center.name().to_owned()),
     };
-    let (adjusted_verdict, adjusted_p_value) = of.familywise();
-    let mut named = of_ratio(of.ratio, of.interval.as_ref());
-    let difference = of.difference.as_ref();
+    let (adjusted_verdict, adjusted_p_value) = found.familywise();
+    let mut named = ratio_fields(found.ratio, found.interval.as_ref());
+    let difference = found.difference.as_ref();
     let ends = difference.and_then(|difference| difference.interval.ends());
     named.extend([
         ("difference", number(difference.map(|difference| difference.estimate))),
         ("difference_lower", number(ends.map(|ends| ends.0))),
         ("difference_upper", number(ends.map(|ends| ends.1))),
-        ("benchmark", of.benchmark.clone()),
-        ("candidate", of.candidate.clone()),
-        ("verdict", of.verdict.words().to_owned()),
+        ("benchmark", found.benchmark.clone()),
+        ("candidate", found.candidate.clone()),
+        ("verdict", found.verdict.words().to_owned()),
         ("by", by),
-        ("reason", code(of.reason.as_ref())),
-        ("p_value", number(of.p_value)),
+        ("reason", code(found.reason.as_ref())),
+        ("p_value", number(found.p_value)),
         ("finding", ENDPOINT.to_owned()),
         ("endpoint", endpoint.name()),
         ("adjusted_verdict", adjusted_verdict.words().to_owned()),
@@ -175,8 +175,8 @@ fn of_endpoint(report: &Report, endpoint: &EndpointReport, of: &EndpointRow) -> 
     fields(report, &named)
 }
 
-fn of_control(report: &Report, control: &ControlRow) -> Vec<String> {
-    let mut named = of_ratio(control.ratio, control.interval.as_ref());
+fn control_row(report: &Report, control: &ControlRow) -> Vec<String> {
+    let mut named = ratio_fields(control.ratio, control.interval.as_ref());
     named.extend([
         ("benchmark", control.benchmark.clone()),
         ("candidate", control.version.clone()),
@@ -191,7 +191,7 @@ fn of_control(report: &Report, control: &ControlRow) -> Vec<String> {
 /// A field and the column that it stands in.
 type NamedField = (&'static str, String);
 
-fn of_ratio(ratio: Option<f64>, interval: Option<&IntervalReport>) -> Vec<NamedField> {
+fn ratio_fields(ratio: Option<f64>, interval: Option<&IntervalReport>) -> Vec<NamedField> {
     let ends = interval.and_then(IntervalReport::ends);
     let (method, confidence) = match interval {
         Some(IntervalReport::Bounded { method, confidence, .. }) => (method.clone(), Some(*confidence)),
@@ -225,9 +225,14 @@ fn fields(report: &Report, named: &[NamedField]) -> Vec<String> {
 }
 
 fn times(cell: &CellReport) -> [String; 5] {
-    let of = |pick: fn(&SampleReport) -> f64| number(cell.wall_ns.as_ref().map(pick));
-    let deviation = cell.wall_ns.as_ref().and_then(|wall| wall.standard_deviation);
-    [cell.n.to_string(), of(|wall| wall.median), of(|wall| wall.mean), number(deviation), of(|wall| wall.min)]
+    let wall = cell.wall_ns.as_ref();
+    [
+        cell.n.to_string(),
+        number(wall.map(|wall| wall.median)),
+        number(wall.map(|wall| wall.mean)),
+        number(wall.and_then(|wall| wall.standard_deviation)),
+        number(wall.map(|wall| wall.min)),
+    ]
 }
 
 /// All digits that the number has.

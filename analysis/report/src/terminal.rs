@@ -42,13 +42,15 @@ pub enum Plots {
 pub fn text(document: &Document, terminal: Terminal) -> String {
     let mut page = Page::new(Terminal { width: terminal.width.clamp(WIDTHS.0, WIDTHS.1), ..terminal });
     // The runs are nothing but drawn.
-    let is_shown = |section: &&Section| section.kind != Kind::Runs || terminal.plots != Plots::None;
-    for section in document.sections.iter().filter(is_shown) {
-        write(&mut page, section, &section.heading);
+    for section in &document.sections {
+        if section.kind != Kind::Runs || terminal.plots != Plots::None {
+            write(&mut page, section, &section.heading);
+        }
     }
     // A terminal shows the end of a long text.
-    let verdict = document.sections.iter().find(|section| section.kind == Kind::Verdict);
-    if let Some(verdict) = verdict.filter(|_| document.repeats_verdict) {
+    if document.repeats_verdict
+        && let Some(verdict) = document.sections.iter().find(|section| section.kind == Kind::Verdict)
+    {
         write(&mut page, verdict, "In short");
     }
     without_commands(&page.into_text()).into_owned()

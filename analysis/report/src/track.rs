@@ -8,7 +8,7 @@ use speedup_core::{experiment::commit::Commit, experiment::metric::Better, exper
 use speedup_statistics::track::{ChangeShape, Track};
 
 use crate::document::{
-    Align, Column, Document, Element, Field, Kind, LegendEntry, Most, Table, TableRow, Tone,
+    Align, Column, Document, Element, Field, Kind, LegendEntry, TextLimit, Table, TableRow, Tone,
 };
 use crate::{facts::Sheet, facts::SheetCell, facts::number, facts::words, figure::Figure, figure::History};
 
@@ -21,8 +21,8 @@ const NOTHING: &str = "–";
 
 impl Document {
     /// All of a track.
-    pub fn of_track(report: &TrackReport) -> Self {
-        let mut document = Self::brief_of_track(report);
+    pub fn track(report: &TrackReport) -> Self {
+        let mut document = Self::brief_track(report);
         for benchmark in &report.benchmarks {
             write_points(&mut document, report, benchmark);
         }
@@ -31,7 +31,7 @@ impl Document {
     }
 
     /// What was found, and the benchmarks: what fits a screen.
-    pub fn brief_of_track(report: &TrackReport) -> Self {
+    pub fn brief_track(report: &TrackReport) -> Self {
         let mut document = Self::new(format!("Track {}", report.terms.name));
         write_head(&mut document, report);
         write_verdict(&mut document, report);
@@ -77,7 +77,7 @@ fn write_verdict(document: &mut Document, report: &TrackReport) {
         report.steps.iter().filter(|step| step.acknowledged.is_none()).collect();
     for sentence in &report.sentences {
         let step = open.iter().find(|step| report.sentence(step) == *sentence);
-        let tone = step.map_or(Tone::Plain, |step| if step.is_worse { Tone::Worse } else { Tone::Better });
+        let tone = step.map_or(Tone::Plain, |step| step_tone(step));
         document.push(Element::Verdict { text: sentence.clone(), tone });
     }
     if report.steps.is_empty() {
@@ -93,38 +93,42 @@ fn write_verdict(document: &mut Document, report: &TrackReport) {
         Column::new("found at", Align::Left, 1),
         Column::new("acknowledged", Align::Left, 1),
     ];
-    let row = |step: &TrackStepReport| {
-        let tone = if step.is_worse { Tone::Worse } else { Tone::Better };
-        let [lower, upper] = step.size.interval;
-        let size = ratio(step.size.ratio, Some((lower, upper)));
-        let shape = match step.shape {
-            ChangeShape::Step => "step",
-            ChangeShape::Drift => "drift",
-            ChangeShape::Undecided => "undecided",
-        };
-        let acknowledged = step.acknowledged.as_ref().map_or(NOTHING, |one| one.by.as_str());
-        let note = step.acknowledged.as_ref().map(|one| one.note.clone()).filter(|note| !note.is_empty());
-        let fields = vec![
-            step.number.to_string().into(),
-            Field::name(&step.benchmark),
-            Field { tone, ..size.into() },
-            shape.into(),
-            step.set.versions.len().to_string().into(),
-            name(report, &step.set.likeliest),
-            short(report, &step.found_at).into(),
-            acknowledged.into(),
-        ];
-        TableRow { fields, note }
-    };
     let text = "Ratio: the new level over the old one, with its interval. Commits: how many may have begun it. Found at: the \
                 commit whose point raised the alarm. `speedup track acknowledge` takes a step for the new level.";
     let legend = vec![LegendEntry::always(text)];
     document.table(Table {
         columns,
-        rows: report.steps.iter().map(row).collect(),
+        rows: report.steps.iter().map(|step| step_row(report, step)).collect(),
         legend,
         tells_left_out: false,
     });
+}
+
+fn step_tone(step: &TrackStepReport) -> Tone {
+    if step.is_worse { Tone::Worse } else { Tone::Better }
+}
+
+fn step_row(report: &TrackReport, step: &TrackStepReport) -> TableRow {
+    let [lower, upper] = step.size.interval;
+    let size = ratio(step.size.ratio, Some((lower, upper)));
+    let shape = match step.shape {
+        ChangeShape::Step => "step",
+        ChangeShape::Drift => "drift",
+        ChangeShape::Undecided => "undecided",
+    };
+    let acknowledged = step.acknowledged.as_ref().map_or(NOTHING, |one| one.by.as_str());
+    let note = step.acknowledged.as_ref().map(|one| one.note.clone()).filter(|note| !note.is_empty());
+    let fields = vec![
+        step.number.to_string().into(),
+        Field::name(&step.benchmark),
+        Field { tone: step_tone(step), ..size.into() },
+        shape.into(),
+        step.set.versions.len().to_string().into(),
+        name(report, &step.set.likeliest),
+        short(report, &step.found_at).into(),
+        acknowledged.into(),
+    ];
+    TableRow { fields, note }
 }
 
 fn write_benchmarks(document: &mut Document, report: &TrackReport) {
@@ -171,7 +175,7 @@ fn write_benchmarks(document: &mut Document, report: &TrackReport) {
 
 fn write_points(document: &mut Document, report: &TrackReport, benchmark: &TrackBenchmark) {
     document.section(Kind::Suite, format!("History: {}", benchmark.benchmark));
-    if let Some(history) = History::of(report, benchmark) {
+    if let Some(history) = History::from_report(report, benchmark) {
         document.push(Element::Figure(Box::new(Figure::History(history))));
     }
     let columns = vec![
@@ -206,7 +210,7 @@ fn point_row(commit: &TrackCommit, point: Option<&TrackPointReport>) -> TableRow
         (Some(TrackEntryState::Failing), None) => "fails".to_owned(),
         (_, None) => NOTHING.to_owned(),
     };
-    let subject = Field { most: Most::Characters(MOST_OF_A_SUBJECT), ..commit.subject.clone().into() };
+    let subject = Field { limit: TextLimit::Characters(MOST_OF_A_SUBJECT), ..commit.subject.clone().into() };
     let control = point.and_then(|point| point.control);
     TableRow::from(vec![
         commit.short().into(),
@@ -254,7 +258,7 @@ fn short<'r>(report: &'r TrackReport, id: &'r str) -> &'r str {
 
 fn name(report: &TrackReport, id: &str) -> Field {
     let words = report.commit(id).map_or_else(|| id.to_owned(), TrackCommit::in_words);
-    Field { most: Most::Characters(MOST_OF_A_SUBJECT), ..words.into() }
+    Field { limit: TextLimit::Characters(MOST_OF_A_SUBJECT), ..words.into() }
 }
 
 /// The points as CSV, one row per benchmark and commit.

@@ -1,12 +1,12 @@
 //! What a service that tracks benchmarks over time is told of a report: one mean time of each benchmark in each version, and
 //! the speedup of each candidate.
 
-use speedup_analysis::study::{CellReport, ComparisonReport, MetricReport, Report};
+use speedup_analysis::study::{CellReport, ComparisonReport, Report};
 use speedup_core::experiment::metric::Better;
 use speedup_statistics::distribution::student_t;
 
 /// The mean time of a benchmark in a version.
-pub(crate) struct Tracked<'a> {
+pub(crate) struct BenchmarkMean<'a> {
     /// The benchmark, as it is called there: with its version.
     pub(crate) name: String,
     pub(crate) runs: u64,
@@ -29,14 +29,14 @@ pub(crate) struct TrackedMetric<'a> {
 }
 
 /// What a report tells, benchmark by benchmark, the baseline first. Cells without measured runs are left out.
-pub(crate) fn of_report(report: &Report) -> Vec<Tracked<'_>> {
+pub(crate) fn benchmark_means(report: &Report) -> Vec<BenchmarkMean<'_>> {
     let mut all = Vec::new();
     for benchmark in &report.benchmarks {
         for (at, cell) in benchmark.cells.iter().enumerate() {
             let Some(wall) = &cell.wall_ns else { continue };
             let comparison = at.checked_sub(1).and_then(|at| benchmark.comparisons.get(at));
             let headline = comparison.and_then(ComparisonReport::headline);
-            all.push(Tracked {
+            all.push(BenchmarkMean {
                 name: name(&benchmark.name, &cell.version),
                 runs: cell.n,
                 mean_ns: wall.mean,
@@ -56,13 +56,16 @@ pub(crate) fn name(benchmark: &str, version: &str) -> String {
 }
 
 fn metrics<'a>(report: &'a Report, benchmark: &str, version: usize) -> Vec<TrackedMetric<'a>> {
-    let of = |metric: &'a MetricReport| {
-        let row = metric.rows.iter().find(|row| row.benchmark == benchmark)?;
-        let median = row.medians.get(version).copied().flatten().filter(|median| median.is_finite())?;
-        let lower_is_better = metric.better == Better::Lower;
-        Some(TrackedMetric { name: &metric.metric, unit: &metric.unit, median, lower_is_better })
-    };
-    report.metrics.iter().filter_map(of).collect()
+    let mut metrics = Vec::new();
+    for metric in &report.metrics {
+        let row = metric.rows.iter().find(|row| row.benchmark == benchmark);
+        let median = row.and_then(|row| row.medians.get(version).copied().flatten());
+        if let Some(median) = median.filter(|median| median.is_finite()) {
+            let lower_is_better = metric.better == Better::Lower;
+            metrics.push(TrackedMetric { name: &metric.metric, unit: &metric.unit, median, lower_is_better });
+        }
+    }
+    metrics
 }
 
 /// Half the width of Student's interval of the mean: t · s/√n.

@@ -130,7 +130,7 @@ fn plotted(document: &Document, plots: Plots, width: usize) -> String {
 
 /// Each form with its ending.
 fn forms(report: &Report) -> [(&'static str, String); 10] {
-    let document = Document::of(report);
+    let document = Document::full(report);
     [
         ("html", html::page(&document)),
         ("md", markdown::text(&document)),
@@ -138,7 +138,7 @@ fn forms(report: &Report) -> [(&'static str, String); 10] {
         ("csv", sheet::csv(report)),
         ("txt", plotted(&document, Plots::Unicode, 100)),
         ("ascii.txt", plotted(&document, Plots::Ascii, 100)),
-        ("junit.xml", junit::of_report(report, RULES)),
+        ("junit.xml", junit::report(report, RULES)),
         ("openmetrics.txt", openmetrics::text(report)),
         ("bmf.json", bencher::json(report)),
         ("github-benchmark.json", github_benchmark::json(report)),
@@ -155,7 +155,7 @@ fn golden(ending: &str, text: String, report: &Report) -> String {
             ends.iter().fold(page, |page, end| page.replace(end, &format!("{end}\n")))
         }
         "ascii.txt" => {
-            let mut document = Document { repeats_verdict: false, ..Document::of(report) };
+            let mut document = Document { repeats_verdict: false, ..Document::full(report) };
             document
                 .sections
                 .retain(|one| one.blocks.iter().any(|block| matches!(block, Element::Figure(_))));
@@ -222,7 +222,7 @@ fn every_form_of_every_report_is_made() {
 #[test]
 fn every_section_has_its_heading_in_every_form() {
     for (name, report) in reports() {
-        let sections = Document::of(&report).sections;
+        let sections = Document::full(&report).sections;
         let [(_, page), (_, md), (_, tex), _, (_, text), ..] = forms(&report);
         let has_runs = sections.iter().any(|section| section.kind == Kind::Runs);
         assert_eq!(tex.matches("\n\\subsection*{").count(), sections.len() - 1, "{name}");
@@ -238,7 +238,7 @@ fn every_section_has_its_heading_in_every_form() {
 
 /// The blocks of the section of this kind.
 fn blocks(report: &Report, kind: Kind) -> Vec<Element> {
-    let sections = Document::of(report).sections;
+    let sections = Document::full(report).sections;
     sections.into_iter().find(|section| section.kind == kind).map_or_else(Vec::new, |section| section.blocks)
 }
 
@@ -291,7 +291,7 @@ fn tables_name_what_the_design_compares() {
 }
 
 fn kinds(report: &Report) -> Vec<Kind> {
-    Document::of(report).sections.iter().map(|section| section.kind).collect()
+    Document::full(report).sections.iter().map(|section| section.kind).collect()
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn a_report_has_the_sections_of_what_it_found() {
 #[test]
 fn lines_keep_within_the_page() {
     for (name, report) in reports().into_iter().filter(|(name, _)| *name != "hostile") {
-        let document = Document::of(&report);
+        let document = Document::full(&report);
         // On 60 columns neither values in lines of hosts nor the table of scaling has room.
         let narrowest = if report.scaling.is_empty() { 60 } else { 80 };
         for (plots, least) in [(Plots::None, narrowest), (Plots::Ascii, 80), (Plots::Unicode, 80)] {
@@ -335,7 +335,7 @@ fn lines_keep_within_the_page() {
 
 #[test]
 fn text_without_plots_is_that_of_a_report_without_drawings() {
-    let whole = Document::of(&renamed(rich(), ""));
+    let whole = Document::full(&renamed(rich(), ""));
     let mut without = whole.clone();
     without.sections.retain(|section| section.kind != Kind::Runs);
     for section in &mut without.sections {
@@ -371,7 +371,7 @@ fn drawings(page: &str) -> Vec<&str> {
 #[test]
 fn drawings_are_well_formed_and_have_their_words() {
     for (name, report) in reports() {
-        let page = html::page(&Document::of(&report));
+        let page = html::page(&Document::full(&report));
         assert!(report.figures.is_none() || page.contains("class=\"panel\""), "{name}");
         let drawings = drawings(&page);
         assert!(["empty", "half"].contains(&name) || drawings.len() > 1, "{name}: {}", drawings.len());
@@ -400,7 +400,7 @@ fn drawings_are_well_formed_and_have_their_words() {
 #[test]
 fn a_page_executes_nothing_and_asks_nobody() {
     for report in [report("figures"), hostile()] {
-        let page = html::page(&Document::of(&report));
+        let page = html::page(&Document::full(&report));
         let tags = ["<script", "<img", "<link", "<iframe", "url(", "@import"];
         for forbidden in tags.into_iter().chain([" src=", "javascript:\"", " onerror=\""]) {
             let found =
@@ -422,7 +422,7 @@ fn titles(page: &str) -> usize {
 
 #[test]
 fn a_fragment_is_the_page_without_its_frame() {
-    let document = Document::of(&report("figures"));
+    let document = Document::full(&report("figures"));
     let (page, fragment) = (html::page(&document), html::fragment(&document));
     let inner =
         fragment.strip_prefix("<div class=\"speedup-report\">").and_then(|rest| rest.strip_suffix("</div>"));
@@ -517,7 +517,7 @@ fn a_large_report_is_one_table_by_speedup() {
     let mut report = report("first");
     let more: Vec<_> = (0..40).flat_map(|_| report.benchmarks.clone()).collect();
     report.benchmarks = more;
-    let page = html::page(&Document::of(&report));
+    let page = html::page(&Document::full(&report));
     let (_, rows) = page.split_once("<table class=\"strips\">").unwrap();
     let rows = rows.split("</table>").next().unwrap();
     assert_eq!((report.benchmarks.len(), rows.matches("<th scope=\"row\"").count()), (240, 240));
@@ -534,7 +534,7 @@ fn a_large_report_is_one_table_by_speedup() {
 fn an_outlier_does_not_flatten_the_strips() {
     let mut report = report("drawn");
     let longest = |report: &Report| {
-        let page = html::page(&Document::of(report));
+        let page = html::page(&Document::full(report));
         let places = page.split("<line class=\"interval\" x1=\"").skip(1).map(|line| {
             let (from, rest) = line.split_once('%').unwrap();
             let (_, to) = rest.split_once("x2=\"").unwrap();
@@ -553,7 +553,7 @@ fn an_outlier_does_not_flatten_the_strips() {
 #[test]
 fn markdown_links_drawings_that_stand_alone() {
     for report in [report("figures"), report("drawn"), hostile()] {
-        let (text, drawings) = markdown::with_drawings(&Document::of(&report), "a b(c)");
+        let (text, drawings) = markdown::with_drawings(&Document::full(&report), "a b(c)");
         assert!(!drawings.is_empty());
         for (drawing, number) in drawings.iter().zip(1..) {
             assert_eq!(drawing.name, format!("a b(c)-{number}.svg"));
@@ -568,5 +568,5 @@ fn markdown_links_drawings_that_stand_alone() {
         }
         assert_eq!(text.matches("![").count(), drawings.len() + text.matches("\\![").count());
     }
-    assert!(!markdown::text(&Document::of(&report("figures"))).contains("!["));
+    assert!(!markdown::text(&Document::full(&report("figures"))).contains("!["));
 }

@@ -141,8 +141,8 @@ pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<v1::ReportRespons
     let report = report.map_err(|error| Status::failed_precondition(error.to_string()))?;
     let (json, text) = match asked.form {
         Form::Unspecified | Form::Json => (json(WHAT, &report)?, String::new()),
-        Form::Html => (String::new(), bounded(WHAT, html::page(&Document::of(&report)))?),
-        Form::Markdown => (String::new(), bounded(WHAT, markdown::text(&Document::of(&report)))?),
+        Form::Html => (String::new(), bounded(WHAT, html::page(&Document::full(&report)))?),
+        Form::Markdown => (String::new(), bounded(WHAT, markdown::text(&Document::full(&report)))?),
     };
     Ok(v1::ReportResponse { json, text })
 }

@@ -85,35 +85,31 @@ pub enum Mark {
 
 impl Forest {
     /// The candidate `at` this place on these benchmarks; `None` where none of them has a speedup.
-    pub(crate) fn of(report: &Report, at: usize, benchmarks: &[&BenchmarkReport]) -> Option<Self> {
-        let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
-        let rows: Vec<ForestRow> = benchmarks
-            .iter()
-            .map(|benchmark| {
-                let comparison = &benchmark.comparisons[at];
-                let headline = comparison.headline();
-                let headline = headline.as_ref();
-                let speedup = speedup(benchmark, at);
-                let interval = headline.and_then(|headline| headline.interval.ends());
-                let label = match speedup {
-                    Some(speedup) => ratio(speedup, interval),
-                    None => comparison.verdict.words().to_owned(),
-                };
-                ForestRow {
-                    name: one_line(&benchmark.name),
-                    speedup,
-                    interval,
-                    mark: comparison.verdict.into(),
-                    label,
-                }
-            })
-            .collect();
-        let known = rows.iter().filter(|row| row.speedup.is_some()).count();
-        (known > 0).then(|| Self {
-            title: one_line(&format!("Speedup of {candidate} over {baseline}")),
+    pub(crate) fn from_report(report: &Report, at: usize, benchmarks: &[&BenchmarkReport]) -> Option<Self> {
+        let rows: Vec<ForestRow> =
+            benchmarks.iter().map(|benchmark| ForestRow::new(benchmark, at)).collect();
+        if rows.iter().all(|row| row.speedup.is_none()) {
+            return None;
+        }
+        let candidate = &report.suites[at].candidate;
+        Some(Self {
+            title: one_line(&format!("Speedup of {candidate} over {}", report.head.baseline)),
             description: description(&rows, report.head.confidence),
             rows,
         })
+    }
+}
+
+impl ForestRow {
+    fn new(benchmark: &BenchmarkReport, at: usize) -> Self {
+        let comparison = &benchmark.comparisons[at];
+        let speedup = speedup(benchmark, at);
+        let interval = comparison.headline().and_then(|headline| headline.interval.ends());
+        let label = match speedup {
+            Some(speedup) => ratio(speedup, interval),
+            None => comparison.verdict.words().to_owned(),
+        };
+        Self { name: one_line(&benchmark.name), speedup, interval, mark: comparison.verdict.into(), label }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use speedup_analysis::count::{counted, percent};
-use speedup_analysis::track::{TrackBenchmark, TrackCommit, TrackReport, TrackStepReport};
+use speedup_analysis::track::{TrackBenchmark, TrackReport, TrackStepReport};
 use speedup_core::value::foreign::one_line;
 
 use super::{Mark, axis::Axis, axis::Spacing};
@@ -53,33 +53,33 @@ impl History {
     pub(crate) const KEY: &str = "Dashed: the reference. Points: the commits, with the band of their intervals. Line: the median level between steps. Grey: commits that may have begun a step.";
 
     /// That of a benchmark; none without points.
-    pub(crate) fn of(report: &TrackReport, benchmark: &TrackBenchmark) -> Option<Self> {
+    pub(crate) fn from_report(report: &TrackReport, benchmark: &TrackBenchmark) -> Option<Self> {
         let places: BTreeMap<&str, usize> =
             report.commits.iter().enumerate().map(|(at, commit)| (commit.id.as_str(), at)).collect();
-        let place = |id: &str| places.get(id).copied();
-        let points = benchmark.points.iter().filter_map(|point| {
-            let of = point.ratio?;
-            Some(HistoryPoint { commit: place(&point.commit)?, ratio: of.ratio, interval: of.interval })
-        });
-        let points: Vec<HistoryPoint> = points.collect();
-        let levels = benchmark.levels.iter();
-        let levels =
-            levels.filter_map(|level| Some((place(&level.from)?, place(&level.to)?, level.ratio.ratio)));
-        let of_step = |step: &TrackStepReport| {
-            let (first, last) = (step.set.versions.first()?, step.set.versions.last()?);
-            let mark = if step.is_worse { Mark::Slower } else { Mark::Faster };
-            Some(HistoryStep { set: [place(first)?, place(last)?], number: step.number, mark })
-        };
+        let mut points = Vec::new();
+        for point in &benchmark.points {
+            // What is no commit of the branch, or has no ratio, has no place.
+            if let (Some(commit), Some(found)) = (places.get(point.commit.as_str()), point.ratio) {
+                points.push(HistoryPoint { commit: *commit, ratio: found.ratio, interval: found.interval });
+            }
+        }
+        let mut levels = Vec::new();
+        for level in &benchmark.levels {
+            if let (Some(from), Some(to)) = (places.get(level.from.as_str()), places.get(level.to.as_str())) {
+                levels.push((*from, *to, level.ratio.ratio));
+            }
+        }
         let own = report.steps.iter().filter(|step| step.benchmark == benchmark.benchmark);
-        let steps: Vec<HistoryStep> = own.filter_map(of_step).collect();
-        let name = |commit: Option<&TrackCommit>| {
-            commit.map_or_else(String::new, |commit| commit.short().to_owned())
-        };
-        (!points.is_empty()).then(|| Self {
+        let steps: Vec<HistoryStep> = own.filter_map(|step| HistoryStep::new(step, &places)).collect();
+        if points.is_empty() {
+            return None;
+        }
+        Some(Self {
             title: one_line(&format!("{}: ratio to the reference", benchmark.benchmark)),
             commits: report.commits.len(),
-            ends: [name(report.commits.first()), name(report.commits.last())],
-            levels: levels.collect(),
+            ends: [report.commits.first(), report.commits.last()]
+                .map(|end| end.map_or_else(String::new, |commit| commit.short().to_owned())),
+            levels,
             references: others(report, benchmark),
             description: format!(
                 "The ratios of {}, with their intervals at confidence level {} where the blocks are enough; {}.",
@@ -102,26 +102,43 @@ impl History {
 
     /// The upper ends of neighbouring points with an interval, and back along the lower ones: one outline for each stretch of them.
     pub(crate) fn bands(&self) -> Vec<Vec<(usize, f64)>> {
-        let stretches = self.points.split(|point| point.interval.is_none()).filter(|points| points.len() > 1);
-        let outline = |points: &[HistoryPoint]| {
-            let end = |at: usize| {
-                move |point: &HistoryPoint| {
-                    (point.commit, point.interval.map_or(point.ratio, |ends| ends[at]))
-                }
-            };
-            points.iter().map(end(1)).chain(points.iter().rev().map(end(0))).collect()
-        };
-        stretches.map(outline).collect()
+        let mut bands = Vec::new();
+        for stretch in self.points.split(|point| point.interval.is_none()) {
+            if stretch.len() < 2 {
+                continue;
+            }
+            let mut outline = Vec::new();
+            for point in stretch {
+                outline.extend(point.interval.map(|[_, upper]| (point.commit, upper)));
+            }
+            for point in stretch.iter().rev() {
+                outline.extend(point.interval.map(|[lower, _]| (point.commit, lower)));
+            }
+            bands.push(outline);
+        }
+        bands
+    }
+}
+
+impl HistoryStep {
+    fn new(step: &TrackStepReport, places: &BTreeMap<&str, usize>) -> Option<Self> {
+        let first = places.get(step.set.versions.first()?.as_str())?;
+        let last = places.get(step.set.versions.last()?.as_str())?;
+        let mark = if step.is_worse { Mark::Slower } else { Mark::Faster };
+        Some(Self { set: [*first, *last], number: step.number, mark })
     }
 }
 
 /// The references but the first, each with the median of its ratios at the points.
 fn others(report: &TrackReport, benchmark: &TrackBenchmark) -> Vec<(String, f64)> {
-    let of = |(at, commit): (usize, &speedup_core::experiment::commit::Commit)| {
+    let mut others = Vec::new();
+    for (at, commit) in report.terms.references.iter().skip(1).enumerate() {
         let mut ratios: Vec<f64> =
             benchmark.points.iter().filter_map(|point| point.references.get(at).copied().flatten()).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        Some((one_line(&commit.revision), *ratios.get(ratios.len() / 2)?))
-    };
-    report.terms.references.iter().skip(1).enumerate().filter_map(of).collect()
+        if let Some(median) = ratios.get(ratios.len() / 2) {
+            others.push((one_line(&commit.revision), *median));
+        }
+    }
+    others
 }

@@ -57,25 +57,25 @@ impl Panels {
         let drawn = figures.benchmarks.iter().filter(|one| one.cells.iter().any(|cell| cell.n > 0));
         let panels = drawn.filter_map(|one| {
             let of = report.benchmarks.iter().find(|benchmark| benchmark.name == one.benchmark)?;
-            Some(Self::of(of, one, &hosts))
+            Some(Self::new(of, one, &hosts))
         });
         panels.collect()
     }
 
-    fn of(report: &BenchmarkReport, figures: &BenchmarkFigures, hosts: &[String]) -> Self {
+    fn new(report: &BenchmarkReport, figures: &BenchmarkFigures, hosts: &[String]) -> Self {
         let values = figures.cells.iter().flat_map(|cell| cell.values_ns.iter().copied());
         let verdicts: Vec<&str> =
             report.comparisons.iter().map(|comparison| comparison.verdict.words()).collect();
         let is_shared =
             figures.cells.iter().flat_map(|cell| &cell.hosts).any(|host| *host != 0) || hosts.len() > 1;
-        let mut panels = vec![panel(PanelKind::RunOrder, "Wall time in run order", &of_runs(figures))];
+        let mut panels = vec![panel(PanelKind::RunOrder, "Wall time in run order", &describe_runs(figures))];
         if !figures.grid_ns.is_empty() {
             panels.push(panel(
                 PanelKind::Density,
                 "Density, with the fitted mixture dotted",
-                &of_density(figures),
+                &describe_density(figures),
             ));
-            let text = &of_distribution(figures);
+            let text = &describe_distribution(figures);
             panels.push(panel(
                 PanelKind::Distribution,
                 "Distribution function, with the fitted one dotted",
@@ -83,13 +83,13 @@ impl Panels {
             ));
         }
         if is_shared {
-            panels.push(panel(PanelKind::Hosts, "Wall time by host", &of_hosts(figures, hosts)));
+            panels.push(panel(PanelKind::Hosts, "Wall time by host", &describe_hosts(figures, hosts)));
         }
         if figures.precision.iter().any(Option::is_some) {
             panels.push(panel(
                 PanelKind::Precision,
                 "Precision against machine time",
-                &of_precision(figures),
+                &describe_precision(figures),
             ));
         }
         Self {
@@ -97,7 +97,7 @@ impl Panels {
             verdict: verdicts.join(", "),
             versions: figures.cells.iter().map(|cell| one_line(&cell.version)).collect(),
             panels,
-            unit: Unit::of(values),
+            unit: Unit::fitting(values),
             figures: figures.clone(),
             hosts: hosts.to_vec(),
         }
@@ -109,22 +109,22 @@ fn panel(kind: PanelKind, title: &'static str, description: &str) -> Panel {
 }
 
 /// What is told of each cell with runs.
-fn of_cells(figures: &BenchmarkFigures, told: impl Fn(&CellFigures) -> String) -> String {
+fn describe_cells(figures: &BenchmarkFigures, told: impl Fn(&CellFigures) -> String) -> String {
     let cells = figures.cells.iter().filter(|cell| cell.n > 0);
     let told: Vec<String> = cells.map(|cell| format!("{}: {}", cell.version, told(cell))).collect();
     format!("{}: {}.", figures.benchmark, told.join("; "))
 }
 
-fn of_runs(figures: &BenchmarkFigures) -> String {
-    of_cells(figures, |cell| {
+fn describe_runs(figures: &BenchmarkFigures) -> String {
+    describe_cells(figures, |cell| {
         let ends = |from: f64, pick: fn(f64, f64) -> f64| cell.values_ns.iter().copied().fold(from, pick);
         let runs = counted(cell.n, "run");
         format!("{runs} from {} to {}", span(ends(f64::INFINITY, f64::min)), span(ends(0.0, f64::max)))
     })
 }
 
-fn of_density(figures: &BenchmarkFigures) -> String {
-    of_cells(figures, |cell| {
+fn describe_density(figures: &BenchmarkFigures) -> String {
+    describe_cells(figures, |cell| {
         let peak = figures.grid_ns.iter().zip(&cell.density).max_by(|a, b| a.1.total_cmp(b.1));
         let peak = peak
             .map_or_else(|| "all times are equal".to_owned(), |(at, _)| format!("densest at {}", span(*at)));
@@ -136,8 +136,8 @@ fn of_density(figures: &BenchmarkFigures) -> String {
     })
 }
 
-fn of_distribution(figures: &BenchmarkFigures) -> String {
-    of_cells(figures, |cell| {
+fn describe_distribution(figures: &BenchmarkFigures) -> String {
+    describe_cells(figures, |cell| {
         let steps = distribution_steps(cell);
         let at = |share: f64| {
             steps.iter().find(|step| step.1 >= share).map_or_else(String::new, |step| span(step.0))
@@ -146,10 +146,10 @@ fn of_distribution(figures: &BenchmarkFigures) -> String {
     })
 }
 
-fn of_hosts(figures: &BenchmarkFigures, hosts: &[String]) -> String {
+fn describe_hosts(figures: &BenchmarkFigures, hosts: &[String]) -> String {
     /// Hosts that are named.
     const MOST_NAMED: usize = 20;
-    let told = of_cells(figures, |cell| {
+    let told = describe_cells(figures, |cell| {
         let mut used = cell.hosts.clone();
         used.sort_unstable();
         used.dedup();
@@ -163,7 +163,7 @@ fn of_hosts(figures: &BenchmarkFigures, hosts: &[String]) -> String {
     format!("{told} Hosts: {}{more}.", numbered.collect::<Vec<_>>().join(", "))
 }
 
-fn of_precision(figures: &BenchmarkFigures) -> String {
+fn describe_precision(figures: &BenchmarkFigures) -> String {
     let told = figures.precision.iter().flatten().filter_map(|one| {
         let (now, last) = (now(one)?, one.runs.len() - 1);
         let at = |at: usize| format!("±{}", half_width(one.relative_half_width[at]));

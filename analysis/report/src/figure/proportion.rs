@@ -33,17 +33,21 @@ pub struct ProportionRow {
 
 impl ProportionFigure {
     /// By the headline verdicts; `None` of a single benchmark, or where nothing is known.
-    pub(crate) fn of(report: &Report, suite: &SuiteReport) -> Option<Self> {
-        let is_told =
-            |one: &&ProportionReport| one.by.is_none() && one.benchmarks > 1 && !one.nothing_known();
-        let rows: Vec<ProportionRow> = suite.proportions.iter().filter(is_told).map(row).collect();
-        let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
-        (!rows.is_empty()).then(|| Self {
+    pub(crate) fn from_suite(report: &Report, suite: &SuiteReport) -> Option<Self> {
+        let told = suite.proportions.iter().filter(|one| {
+            // Those by a protocol of the Speedup-Test stand in the table alone.
+            one.by.is_none() && one.benchmarks > 1 && !one.nothing_known()
+        });
+        let rows: Vec<ProportionRow> = told.map(row).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        Some(Self {
             title: one_line(&format!("Proportion of benchmarks: {}", suite.candidate)),
             description: format!(
                 "Shares of the benchmarks, with their intervals at confidence level {} where those are valid. {}.",
                 percent(report.head.confidence),
-                told.join("; ")
+                in_words(&rows)
             ),
             rows,
         })
@@ -52,36 +56,41 @@ impl ProportionFigure {
 
 impl ProportionFigure {
     /// The share that is truly faster by more than each of a few speedups.
-    pub(crate) fn of_curve(
+    pub(crate) fn from_curve(
         suite: &SuiteReport,
         share: &TrueShareReport,
         told: &[SharePoint],
         confidence: f64,
     ) -> Self {
-        let row = |point: &SharePoint| ProportionRow {
-            name: format!("faster by more than {}", factor(point.speedup)),
-            share: point.above as f64 / share.benchmarks as f64,
-            interval: Some((point.lower, point.upper)),
-            mark: Mark::Neither,
-            label: format!("[{}, {}]", percent_rounded(point.lower), percent_rounded(point.upper)),
-        };
-        let rows: Vec<ProportionRow> = told.iter().map(row).collect();
-        let in_words: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
+        let mut rows = Vec::new();
+        for point in told {
+            rows.push(ProportionRow {
+                name: format!("faster by more than {}", factor(point.speedup)),
+                share: point.above as f64 / share.benchmarks as f64,
+                interval: Some((point.lower, point.upper)),
+                mark: Mark::Neither,
+                label: format!("[{}, {}]", percent_rounded(point.lower), percent_rounded(point.upper)),
+            });
+        }
         Self {
             title: one_line(&format!("Truly faster benchmarks: {}", suite.candidate)),
             description: format!(
                 "The share of benchmarks whose true speedup is larger than each of a few, at confidence level {}; the circle is the \
                  share that is shown to be. {}.",
                 percent(confidence),
-                in_words.join("; ")
+                in_words(&rows)
             ),
             rows,
         }
     }
 }
 
+fn in_words(rows: &[ProportionRow]) -> String {
+    rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect::<Vec<_>>().join("; ")
+}
+
 fn row(proportion: &ProportionReport) -> ProportionRow {
-    let interval = Some(&proportion.interval).filter(|_| proportion.valid);
+    let interval = if proportion.valid { Some(&proportion.interval) } else { None };
     let share = percent_rounded(proportion.estimate);
     let counts = format!("{} of {}, {share}", proportion.count, proportion.benchmarks);
     ProportionRow {

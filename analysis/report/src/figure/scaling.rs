@@ -41,8 +41,8 @@ const STEPS: u32 = 32;
 
 impl ScalingFigure {
     /// Of a series of a report.
-    pub(crate) fn of(report: &ScalingReport) -> Self {
-        let curves: Vec<ScalingSeriesCurve> = report.versions.iter().map(ScalingSeriesCurve::of).collect();
+    pub(crate) fn new(report: &ScalingReport) -> Self {
+        let curves: Vec<ScalingSeriesCurve> = report.versions.iter().map(ScalingSeriesCurve::new).collect();
         let told = |curve: &ScalingSeriesCurve| {
             let points = curve.points.iter().skip(1).map(|point| {
                 format!("{} on {}", ratio(point.speedup, point.ends), counted(point.hosts as u64, "host"))
@@ -95,7 +95,7 @@ impl ScalingFigure {
 }
 
 impl ScalingSeriesCurve {
-    fn of(of: &VersionScaling) -> Self {
+    fn new(of: &VersionScaling) -> Self {
         let Some(fewest) = of.rows.first() else {
             return Self { version: one_line(&of.version), points: Vec::new(), fitted: Vec::new() };
         };

@@ -33,58 +33,25 @@ pub(super) fn write_some(
     at: usize,
     benchmarks: &[&BenchmarkReport],
 ) {
-    let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
+    let baseline = &report.head.baseline;
+    let candidate = &report.suites[at].candidate;
     let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
     let cells = benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
     let times: Vec<(Center, f64)> =
         cells.filter_map(|cell| Some(cell.wall_ns.as_ref()?.center(center))).collect();
-    let unit = Unit::of(times.iter().map(|(_, time)| *time));
+    let unit = Unit::fitting(times.iter().map(|(_, time)| *time));
     document.section(
         Kind::Benchmarks,
         format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
     );
-    if let Some(forest) = Forest::of(report, at, benchmarks) {
+    if let Some(forest) = Forest::from_report(report, at, benchmarks) {
         document.push(Element::Figure(Box::new(Figure::Forest(forest))));
     }
-    let is_by_looks = is_by_looks(report);
-    let short = labels(&[baseline, candidate], MOST_VERSION);
     let is_family = !report.suites[at].multiplicity.is_empty();
-    let mut columns = vec![
-        Column::new("benchmark", Align::Left, 0),
-        Column::new("n", Align::Right, 1),
-        Column::new(baseline.as_str(), Align::Right, 2).or(short[0].as_str()),
-        Column::new(candidate.as_str(), Align::Right, 2).or(short[1].as_str()),
-        Column::new("speedup", Align::Left, 0),
-        Column::new("change", Align::Right, 3),
-        Column::new("verdict", Align::Left, 0),
-    ];
-    if is_family {
-        columns.push(Column::new("adjusted verdict", Align::Left, 1).or("adjusted"));
-    }
-    let rows =
-        benchmarks.iter().map(|benchmark| row(benchmark, at, (center, unit), is_family).into()).collect();
-    let level = percent(report.head.confidence);
-    let compared = ratio_in_words(report, at);
-    let of_speedup = if is_by_looks {
-        format!(
-            "Speedup: {compared}, {baseline} over {candidate}, above 1 faster; verdict and interval by the looks \
-             of the plan's rule, which keep {level} over all looks of a benchmark."
-        )
-    } else {
-        let adjusted = match is_family {
-            true => "; adjusted: after Holm with all benchmarks and their total, as gates go by it",
-            false => "",
-        };
-        format!(
-            "Speedup: {compared}, {baseline} over {candidate}, above 1 faster, with its two-sided interval at {level}; \
-             the verdict is what the interval says{}{adjusted}.",
-            margin(report, at)
-        )
-    };
     let shown = times.first().map_or(Center::Median, |(center, _)| *center).name();
     let mut legend = vec![
-        LegendEntry::of(TIMES, format!("Times: {shown} ± half the interquartile range.")),
-        LegendEntry::always(of_speedup),
+        LegendEntry::for_column(TIMES, format!("Times: {shown} ± half the interquartile range.")),
+        LegendEntry::always(speedup_legend(report, at)),
     ];
     if benchmarks.iter().any(|benchmark| shown_effect(&benchmark.comparisons[at]).is_some()) {
         legend.push(LegendEntry::always(format!(
@@ -92,7 +59,53 @@ pub(super) fn write_some(
             percent(POWER)
         )));
     }
-    document.table(Table { columns, rows, legend, tells_left_out: false });
+    let rows = benchmarks.iter().map(|benchmark| row(benchmark, at, (center, unit), is_family).into());
+    document.table(Table {
+        columns: columns(baseline, candidate, is_family),
+        rows: rows.collect(),
+        legend,
+        tells_left_out: false,
+    });
+}
+
+fn columns(baseline: &str, candidate: &str, is_family: bool) -> Vec<Column> {
+    let short = labels(&[baseline, candidate], MOST_VERSION);
+    let mut columns = vec![
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("n", Align::Right, 1),
+        Column::new(baseline, Align::Right, 2).or(short[0].as_str()),
+        Column::new(candidate, Align::Right, 2).or(short[1].as_str()),
+        Column::new("speedup", Align::Left, 0),
+        Column::new("change", Align::Right, 3),
+        Column::new("verdict", Align::Left, 0),
+    ];
+    if is_family {
+        columns.push(Column::new("adjusted verdict", Align::Left, 1).or("adjusted"));
+    }
+    columns
+}
+
+/// What the speedup is a ratio of, and what its interval and the verdicts keep.
+fn speedup_legend(report: &Report, at: usize) -> String {
+    let suite = &report.suites[at];
+    let baseline = &report.head.baseline;
+    let speedup =
+        format!("Speedup: {}, {baseline} over {}, above 1 faster", ratio_in_words(report, at), suite.candidate);
+    let level = percent(report.head.confidence);
+    if is_by_looks(report) {
+        return format!(
+            "{speedup}; verdict and interval by the looks of the plan's rule, which keep {level} over all looks of a benchmark."
+        );
+    }
+    let adjusted = if suite.multiplicity.is_empty() {
+        ""
+    } else {
+        "; adjusted: after Holm with all benchmarks and their total, as gates go by it"
+    };
+    format!(
+        "{speedup}, with its two-sided interval at {level}; the verdict is what the interval says{}{adjusted}.",
+        margin(report, at)
+    )
 }
 
 /// What the column of speedups holds, as in "the ratio of the trimmed means" or "the trimmed mean of the ratios within pairs".
@@ -115,10 +128,13 @@ fn ratio_in_words(report: &Report, at: usize) -> String {
 
 /// Within what versions count as the same, where the plan declares it.
 fn margin(report: &Report, at: usize) -> String {
-    let of = |benchmark: &BenchmarkReport| benchmark.comparisons[at].first.as_ref()?.margin;
-    report.benchmarks.iter().find_map(of).map_or_else(String::new, |margin| {
-        format!(", and `same` that both one-sided tests show it to be within ±{}", percent(margin))
-    })
+    let headlines = report.benchmarks.iter().filter_map(|benchmark| benchmark.comparisons[at].first.as_ref());
+    match headlines.filter_map(|headline| headline.margin).next() {
+        Some(margin) => {
+            format!(", and `same` that both one-sided tests show it to be within ±{}", percent(margin))
+        }
+        None => String::new(),
+    }
 }
 
 /// Whether the verdicts are those of the rule.
@@ -241,57 +257,67 @@ pub(super) fn abbreviated(names: &[impl AsRef<str>], all: usize) -> String {
 /// The other metrics, one table each.
 pub(super) fn write_metrics(document: &mut Document, report: &Report) {
     for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
-        let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
-        let unit = Unit::of(values().filter(|value| *value > 0.0));
+        let values = metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
+        let unit = Unit::fitting(values.filter(|value| *value > 0.0));
         let shown_unit = unit_of(metric, unit);
-        let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
+        let in_unit = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
         let has_means = metric.rows.iter().any(|row| !row.means.is_empty());
         let center = if has_means { Center::Mean } else { Center::Median };
-        document.section(Kind::Metric, format!("{}, {}{told}", metric.metric, center.name()));
-        let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
-        let versions = report.head.versions.iter();
-        // The ratios first, as far as there is room, for a line must not be wider than the page.
-        let rank = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
-        let candidates = report.suites.len();
-        let short = labels(&versions.clone().map(String::as_str).collect::<Vec<_>>(), MOST_VERSION);
-        let named = || versions.clone().zip(&short);
-        columns.extend(named().zip(candidates + 1..).map(|((version, short), at)| {
-            Column::new(version.as_str(), Align::Right, rank(at)).or(short.as_str())
-        }));
-        columns.extend(named().skip(1).zip(1..).map(|((name, short), at)| {
-            Column::new(format!("ratio {name}"), Align::Right, rank(at)).or(format!("ratio {short}"))
-        }));
-        let show = |value: f64| value_of(metric, unit, value);
-        let optional = |value: &Option<f64>, show: &dyn Fn(f64) -> String| -> Field {
-            value.map_or_else(|| NOTHING.to_owned(), show).into()
-        };
-        let row = |row: &MetricRow| {
-            let name: Field = Field::name(&row.benchmark);
-            let centers = if row.means.is_empty() { &row.medians } else { &row.means };
-            let shown = centers.iter().map(|center| optional(center, &show));
-            let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
-                let own = row.comparisons.get(at);
-                let ends = own.and_then(|own| own.interval.ends());
-                // The ratio of the numbers in this row: of the means, unless the row has only medians.
-                let shown = if ends.is_none() && row.means.is_empty() {
-                    *of_medians
-                } else {
-                    own.and_then(|own| own.ratio.or_else(|| row.ratio_of_means(at, metric.better)))
-                };
-                optional(&shown, &|value| ratio(value, ends))
-            });
-            TableRow::from(std::iter::once(name).chain(shown).chain(ratios).collect::<Vec<_>>())
-        };
-        let is_known = |row: &&MetricRow| row.medians.iter().any(Option::is_some);
-        let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();
+        document.section(Kind::Metric, format!("{}, {}{in_unit}", metric.metric, center.name()));
+        let known = metric.rows.iter().filter(|row| row.medians.iter().any(Option::is_some));
+        let rows: Vec<TableRow> = known.map(|row| metric_row(metric, row, unit)).collect();
         let unknown = metric.rows.len() - rows.len();
-        document.table(Table { columns, rows, legend: Vec::new(), tells_left_out: true });
+        document.table(Table {
+            columns: metric_columns(report),
+            rows,
+            legend: Vec::new(),
+            tells_left_out: true,
+        });
         write_unknown(document, metric, unknown);
         write_iterations(document, metric);
     }
     for (which, sentence) in legends(report) {
         document.paragraph(format!("Ratio: {which}. {sentence}"), Tone::Plain);
     }
+}
+
+fn metric_columns(report: &Report) -> Vec<Column> {
+    let versions: Vec<&str> = report.head.versions.iter().map(String::as_str).collect();
+    let short = labels(&versions, MOST_VERSION);
+    let candidates = report.suites.len();
+    let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
+    // The ratios first, as far as there is room, for a line must not be wider than the page.
+    let rank = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
+    for (at, version) in versions.iter().enumerate() {
+        let column = Column::new(*version, Align::Right, rank(candidates + 1 + at));
+        columns.push(column.or(short[at].as_str()));
+    }
+    for (at, version) in versions.iter().enumerate().skip(1) {
+        let column = Column::new(format!("ratio {version}"), Align::Right, rank(at));
+        columns.push(column.or(format!("ratio {}", short[at])));
+    }
+    columns
+}
+
+fn metric_row(metric: &MetricReport, row: &MetricRow, unit: Unit) -> TableRow {
+    let mut fields = vec![Field::name(&row.benchmark)];
+    let centers = if row.means.is_empty() { &row.medians } else { &row.means };
+    for center in centers {
+        let text = center.map_or_else(|| NOTHING.to_owned(), |value| value_of(metric, unit, value));
+        fields.push(text.into());
+    }
+    for (at, of_medians) in row.ratios.iter().enumerate() {
+        let own = row.comparisons.get(at);
+        let ends = own.and_then(|own| own.interval.ends());
+        // The ratio of the numbers in this row: of the means, unless the row has only medians.
+        let shown = if ends.is_none() && row.means.is_empty() {
+            *of_medians
+        } else {
+            own.and_then(|own| own.ratio.or_else(|| row.ratio_of_means(at, metric.better)))
+        };
+        fields.push(shown.map_or_else(|| NOTHING.to_owned(), |value| ratio(value, ends)).into());
+    }
+    TableRow::from(fields)
 }
 
 /// The unit in which values of a metric are shown, times in `unit`; empty where it stands with each or there is none.
@@ -314,7 +340,7 @@ pub(super) fn value_of(metric: &MetricReport, unit: Unit, value: f64) -> String 
     }
 }
 
-/// How ratios are to be read, each legend once; with the metrics it is about where there are several legends.
+/// Legends for reading the ratios, deduplicated; each names its metrics if there is more than one.
 fn legends(report: &Report) -> Vec<(String, &str)> {
     let baseline = &report.head.baseline;
     let mut legends: Vec<(Better, &str, Vec<&str>)> = Vec::new();
@@ -328,15 +354,18 @@ fn legends(report: &Report) -> Vec<(String, &str)> {
         }
     }
     let is_one = legends.len() == 1;
-    let legend = |(better, sentence, names): (Better, _, Vec<&str>)| {
-        let ratio = match better {
+    let mut sentences = Vec::new();
+    for (better, sentence, names) in legends {
+        let mut ratio = match better {
             Better::Lower => format!("{baseline} over candidate"),
             Better::Higher => format!("candidate over {baseline}, as higher is better"),
         };
-        let of = if is_one { String::new() } else { format!(", for {}", abbreviated(&names, usize::MAX)) };
-        (ratio + &of, sentence)
-    };
-    legends.into_iter().map(legend).collect()
+        if !is_one {
+            ratio += &format!(", for {}", abbreviated(&names, usize::MAX));
+        }
+        sentences.push((ratio, sentence));
+    }
+    sentences
 }
 
 /// Where a metric is not known. Of memory that is usual: Linux counts the agent's as the program's until it has more.
@@ -353,12 +382,10 @@ fn write_unknown(document: &mut Document, metric: &MetricReport, unknown: usize)
 
 /// How much of an own metric varies from iteration to iteration: what further iterations could make up for, and runs need not.
 fn write_iterations(document: &mut Document, metric: &MetricReport) {
-    let shares = || {
-        let cells = metric.rows.iter().flat_map(|row| row.iterations.iter().flatten());
-        cells.filter_map(|cell| cell.within_runs)
-    };
-    let (least, most) =
-        shares().fold((f64::INFINITY, 0.0_f64), |(least, most), share| (least.min(share), most.max(share)));
+    let cells = metric.rows.iter().flat_map(|row| row.iterations.iter().flatten());
+    let shares: Vec<f64> = cells.filter_map(|cell| cell.within_runs).collect();
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
     if least <= most {
         let [least, most] = [least, most].map(|share| percent((share * 1e2).round() / 1e2));
         let text = format!(

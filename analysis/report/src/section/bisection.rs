@@ -6,7 +6,7 @@ use speedup_core::experiment::metric::Metric;
 
 use super::benchmarks::NOTHING;
 use crate::document::{
-    Align, Column, Document, Element, Field, Kind, LegendEntry, Most, Table, TableRow, Tone,
+    Align, Column, Document, Element, Field, Kind, LegendEntry, TextLimit, Table, TableRow, Tone,
 };
 use crate::duration::{Unit, four_digits};
 
@@ -16,7 +16,7 @@ const WORTH_A_ROW: f64 = 0.001;
 const MOST_OF_A_SUBJECT: usize = 40;
 
 /// What the report's rule found, where that is a bisection.
-pub(super) fn of(report: &Report) -> Option<&BisectionReport> {
+pub(super) fn find(report: &Report) -> Option<&BisectionReport> {
     report.rule.as_ref()?.bisection.as_ref()
 }
 
@@ -30,9 +30,9 @@ pub(super) fn write_verdict(document: &mut Document, bisection: &BisectionReport
 
 /// The commits in their order: those that were run or tried, and those that may have the step.
 pub(super) fn write_commits(document: &mut Document, report: &Report) {
-    let Some(bisection) = of(report) else { return };
+    let Some(bisection) = find(report) else { return };
     let is_wall = bisection.metric == Metric::Wall.name();
-    let unit = Unit::of(bisection.commits.iter().filter_map(|commit| commit.median));
+    let unit = Unit::fitting(bisection.commits.iter().filter_map(|commit| commit.median));
     let values = if is_wall { format!("wall time in {}", unit.name) } else { bisection.metric.clone() };
     document.section(Kind::Benchmarks, format!("Commits: {}, {values}", bisection.benchmark));
     let mut columns = vec![
@@ -76,7 +76,7 @@ fn row(at: usize, commit: &LineCommit, unit: Option<Unit>) -> TableRow {
         (_, Some(median)) => unit.map_or_else(|| four_digits(median), |unit| unit.plain(median)),
     };
     let shown = |probability| if at == 0 { NOTHING.to_owned() } else { rounded(probability) };
-    let subject = Field { most: Most::Characters(MOST_OF_A_SUBJECT), ..commit.subject.clone().into() };
+    let subject = Field { limit: TextLimit::Characters(MOST_OF_A_SUBJECT), ..commit.subject.clone().into() };
     let runs = if commit.runs == 0 { NOTHING.to_owned() } else { commit.runs.to_string() };
     let mut fields = vec![Field::name(&commit.version), subject, runs.into(), median.into()];
     fields.extend(commit.beforehand.map(|beforehand| shown(beforehand).into()));

@@ -115,7 +115,7 @@ fn write_caveats(document: &mut Document, warnings: &[Warning], report: &Report)
 
 /// What to do next, in one sentence or two.
 fn next(report: &Report) -> String {
-    if let Some(next) = bisection::of(report).and_then(bisection::next) {
+    if let Some(next) = bisection::find(report).and_then(bisection::next) {
         return next;
     }
     if report.mishaps.failed_runs > 0 {

@@ -4,7 +4,7 @@
 use speedup_analysis::conclusion::Word;
 use speedup_analysis::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
-    AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
+    AdviceReport, BenchmarkReport, ComparisonReport, ComponentReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
     POWER, PlacementReport, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 use speedup_core::experiment::Center;
@@ -56,21 +56,20 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         Column::new("by", Align::Left, 3),
         Column::new("takes", Align::Right, 4),
     ];
-    let row = |(benchmark, by, advice): &(&BenchmarkReport, Center, &AdviceReport)| -> Vec<Field> {
-        let comparison = &benchmark.comparisons[at];
-        vec![
+    let mut rows = Vec::new();
+    for (benchmark, by, advice) in undecided.iter().take(MOST_ROWS) {
+        rows.push(TableRow::from(vec![
             Field::name(&benchmark.name),
-            grouped(now(comparison, advice)).into(),
+            grouped(now(&benchmark.comparisons[at], advice)).into(),
             format!("{:.4}×", advice.detection.goal).into(),
             reach(&advice.detection.reach).into(),
             reach(&advice.precision.reach).into(),
             by.name().into(),
             cost(benchmark, at, advice).into(),
-        ]
-    };
-    let rows = undecided.iter().take(MOST_ROWS).map(|one| row(one).into()).collect();
+        ]));
+    }
     let of_cost = "Takes: the wall time of that many runs of both versions; warm-ups and setup come on top.";
-    let legend = vec![LegendEntry::of(columns.len() - 1, of_cost)];
+    let legend = vec![LegendEntry::for_column(columns.len() - 1, of_cost)];
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     let more = match undecided.len().saturating_sub(MOST_ROWS) {
         0 => String::new(),
@@ -97,7 +96,8 @@ fn in_title(unit: &str) -> String {
 fn now(comparison: &ComparisonReport, advice: &AdviceReport) -> u64 {
     let runs = comparison.baseline_n.min(comparison.candidate_n);
     let units = comparison.design.as_ref().map(|design| design.baseline_units.min(design.candidate_units));
-    units.filter(|_| advice.unit.is_some()).unwrap_or(runs)
+    // Without a unit the advice counts runs.
+    if advice.unit.is_some() { units.unwrap_or(runs) } else { runs }
 }
 
 /// The wall time of the runs that are needed, at the means of both versions; builds take what no run tells.
@@ -222,37 +222,30 @@ pub(super) fn write_exclusions(document: &mut Document, report: &Report) {
 
 /// The mixtures with several components, and those that do not fit.
 pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
-    let cells = report.benchmarks.iter().flat_map(|benchmark| {
-        benchmark.cells.iter().filter_map(move |cell| Some((benchmark, cell, cell.mixture.as_ref()?)))
-    });
-    let (mut rows, mut fitted, mut without) = (Vec::new(), 0, 0);
-    let medians = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
-    let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
-    for (benchmark, cell, mixture) in cells {
-        match mixture {
-            MixtureReport::NotFitted { .. } => without += 1,
-            MixtureReport::Fitted { components, modes_ns, p_value: fit, resamples, .. } => {
-                fitted += 1;
-                if components.len() > 1 {
-                    let clusters: Vec<String> = components
-                        .iter()
-                        .map(|one| {
-                            format!(
-                                "{} {}",
-                                percent((one.weight * 1e2).round() / 1e2),
-                                unit.plain(one.mean_ns)
-                            )
-                        })
-                        .collect();
-                    rows.push(TableRow::from(vec![
-                        Field::name(&benchmark.name),
-                        Field::name(&cell.version),
-                        components.len().to_string().into(),
-                        modes_ns.len().to_string().into(),
-                        shown_fit(*fit, *resamples).into(),
-                        clusters.join(", ").into(),
-                    ]));
+    let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    let unit = Unit::fitting(cells.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
+    let mut rows = Vec::new();
+    let mut fitted = 0;
+    let mut without = 0;
+    for benchmark in &report.benchmarks {
+        for cell in &benchmark.cells {
+            match &cell.mixture {
+                Some(MixtureReport::Fitted { components, modes_ns, p_value, resamples, .. }) => {
+                    fitted += 1;
+                    if components.len() > 1 {
+                        rows.push(TableRow::from(vec![
+                            Field::name(&benchmark.name),
+                            Field::name(&cell.version),
+                            components.len().to_string().into(),
+                            modes_ns.len().to_string().into(),
+                            shown_fit(*p_value, *resamples).into(),
+                            clusters(components, unit).into(),
+                        ]));
+                    }
                 }
+                Some(MixtureReport::NotFitted { .. }) => without += 1,
+                // None was asked for.
+                None => {}
             }
         }
     }
@@ -260,18 +253,18 @@ pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
         return;
     }
     document.section(Kind::Mixtures, format!("Mixtures of more than one component, means in {}", unit.name));
-    let columns = [
-        Column::new("benchmark", Align::Left, 0),
-        Column::new("version", Align::Left, 0),
-        Column::new("components", Align::Right, 0),
-        Column::new("modes", Align::Right, 0),
-        Column::new("fit", Align::Right, 0),
-        Column::new("clusters", Align::Left, 1),
-    ];
     let several = rows.len();
     rows.truncate(MOST_ROWS);
     if several > 0 {
-        document.table(Table { columns: columns.into(), rows, ..Table::default() });
+        let columns = vec![
+            Column::new("benchmark", Align::Left, 0),
+            Column::new("version", Align::Left, 0),
+            Column::new("components", Align::Right, 0),
+            Column::new("modes", Align::Right, 0),
+            Column::new("fit", Align::Right, 0),
+            Column::new("clusters", Align::Left, 1),
+        ];
+        document.table(Table { columns, rows, ..Table::default() });
     }
     let shown = match several.saturating_sub(MOST_ROWS) {
         0 => String::new(),
@@ -287,6 +280,16 @@ pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
         ),
         Tone::Plain,
     );
+}
+
+/// The weight and the mean of each component: "61 % 12.31, 39 % 14.02".
+fn clusters(components: &[ComponentReport], unit: Unit) -> String {
+    let mut clusters = Vec::new();
+    for component in components {
+        let weight = percent((component.weight * 1e2).round() / 1e2);
+        clusters.push(format!("{weight} {}", unit.plain(component.mean_ns)));
+    }
+    clusters.join(", ")
 }
 
 /// A p-value of resamples, never finer than they are.

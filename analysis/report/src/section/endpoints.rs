@@ -2,7 +2,7 @@
 
 use speedup_analysis::count::{counted, percent, ratio};
 use speedup_analysis::study::{
-    DifferenceReport, EndpointReport, EndpointRow, EndpointVerdict, IntervalReport, Report,
+    DifferenceReport, EndpointReport, EndpointRow, EndpointVerdict, IntervalReport, MetricReport, Report,
 };
 use speedup_core::experiment::metric::Better;
 
@@ -34,7 +34,8 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     if is_adjusted {
         columns.push(Column::new("adjusted verdict", Align::Left, 1).or("adjusted"));
     }
-    let row = |(endpoint, row): &(&EndpointReport, &EndpointRow)| {
+    let mut table_rows = Vec::new();
+    for (endpoint, row) in &rows {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
         let shown = match (&row.difference, row.ratio) {
             (Some(found), _) => difference(report, &endpoint.metric, found),
@@ -46,9 +47,8 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         if is_adjusted {
             fields.push(in_words(row.familywise().0));
         }
-        TableRow::from(fields)
-    };
-    let table_rows = rows.iter().map(row).collect();
+        table_rows.push(TableRow::from(fields));
+    }
     let legend = vec![LegendEntry::always(legend(report, is_adjusted, has_differences))];
     document.table(Table { columns, rows: table_rows, legend, tells_left_out: true });
     let reasons = rows.iter().filter_map(|(endpoint, row)| Some(((endpoint, row), row.reason.as_ref()?)));
@@ -71,39 +71,48 @@ fn named(rows: &[(&&EndpointReport, &&EndpointRow)]) -> String {
 
 /// A difference with its interval in the unit of its metric: "−12.3 [−20.1, −3.4] ms".
 fn difference(report: &Report, metric: &str, found: &DifferenceReport) -> String {
-    let ends = found.interval.ends().map(|(lower, upper)| [lower, upper]);
-    let sizes = ends.into_iter().flatten().chain([found.estimate]).map(f64::abs);
-    let unit = Unit::of(sizes.collect::<Vec<_>>().into_iter().filter(|size| *size > 0.0));
+    let mut values = vec![found.estimate];
+    if let Some((lower, upper)) = found.interval.ends() {
+        values.extend([lower, upper]);
+    }
+    let unit = Unit::fitting(values.iter().map(|value| value.abs()).filter(|size| *size > 0.0));
     let metric = report.metrics.iter().find(|one| one.metric == metric);
-    let signed = |value: f64| {
-        let size =
-            metric.map_or_else(|| four_digits(value.abs()), |metric| value_of(metric, unit, value.abs()));
-        let sign = if value > 0.0 {
-            "+"
-        } else if value < 0.0 {
-            "−"
-        } else {
-            ""
-        };
-        format!("{sign}{size}")
+    let shown: Vec<String> = values.iter().map(|value| signed(*value, metric, unit)).collect();
+    let mut text = match &shown[..] {
+        [estimate, lower, upper] => format!("{estimate} [{lower}, {upper}]"),
+        _ => shown.concat(),
     };
-    let shown_unit = metric.map(|metric| unit_of(metric, unit)).filter(|unit| !unit.is_empty());
-    let shown_unit = shown_unit.map_or_else(String::new, |unit| format!("\u{a0}{unit}"));
-    let ends =
-        ends.map_or_else(String::new, |[lower, upper]| format!(" [{}, {}]", signed(lower), signed(upper)));
-    format!("{}{ends}{shown_unit}", signed(found.estimate))
+    if let Some(unit) = metric.map(|metric| unit_of(metric, unit)).filter(|unit| !unit.is_empty()) {
+        text += &format!("\u{a0}{unit}");
+    }
+    text
+}
+
+/// A number with its sign, as those of its metric are shown.
+fn signed(value: f64, metric: Option<&MetricReport>, unit: Unit) -> String {
+    let size = match metric {
+        Some(metric) => value_of(metric, unit, value.abs()),
+        None => four_digits(value.abs()),
+    };
+    if value > 0.0 {
+        format!("+{size}")
+    } else if value < 0.0 {
+        format!("−{size}")
+    } else {
+        size
+    }
 }
 
 /// What the verdicts on a candidate say of an endpoint, in a sentence.
 pub(crate) fn sentence(endpoint: &EndpointReport, candidate: &str) -> String {
     let benchmarks = counted(endpoint.of(candidate).count() as u64, "benchmark");
-    let count = |change: EndpointVerdict| endpoint.of(candidate).filter(|row| row.verdict == change).count();
-    let counts: Vec<String> = EndpointVerdict::ALL
-        .into_iter()
-        .map(|change| (change, count(change)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(change, count)| format!("{} on {count}", change.words()))
-        .collect();
+    let mut counts = Vec::new();
+    for verdict in EndpointVerdict::ALL {
+        let count = endpoint.of(candidate).filter(|row| row.verdict == verdict).count();
+        if count > 0 {
+            counts.push(format!("{} on {count}", verdict.words()));
+        }
+    }
     format!("{} of {candidate}: {} of {benchmarks}.", endpoint.name(), counts.join(", "))
 }
 

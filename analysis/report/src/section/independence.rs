@@ -21,8 +21,10 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     document.section(Kind::Independence, "Independence, by the evidence");
     let share =
         independence.fresh_share.map_or_else(String::new, |share| percent((share * 1e3).round() / 1e3));
+    let mut columns = Vec::new();
+    let mut fields: Vec<Field> = Vec::new();
     // The higher the rank, the sooner a narrow page does without it.
-    let cells = [
+    for (name, text, rank) in [
         ("policy", independence.policy.name().to_owned(), 0),
         ("runs", grouped(independence.runs), 0),
         ("fresh", grouped(independence.fresh_runs), 0),
@@ -33,19 +35,19 @@ pub(super) fn write(document: &mut Document, report: &Report) {
         ("allocations", grouped(*allocations), 2),
         ("classes", grouped(*classes), 2),
         ("most on a host", grouped(independence.most_runs_on_one_host), 3),
-    ];
-    let align = |name: &str| if name == "policy" { Align::Left } else { Align::Right };
-    let columns = cells.each_ref().map(|(name, _, rank)| Column::new(*name, align(name), *rank));
-    let fields: Vec<Field> = cells.into_iter().map(|(_, text, _)| text.into()).collect();
-    document.table(Table { columns: columns.into(), rows: vec![fields.into()], ..Table::default() });
+    ] {
+        let align = if name == "policy" { Align::Left } else { Align::Right };
+        columns.push(Column::new(name, align, rank));
+        fields.push(text.into());
+    }
+    document.table(Table { columns, rows: vec![fields.into()], ..Table::default() });
     let all: u64 = violations.values().sum();
     if all > 0 {
-        let named = violating_runs
-            .iter()
-            .take(MOST_NAMED)
-            .map(|one| (one.run, one.host_name.as_ref().unwrap_or(&one.host), one.violation.words()))
-            .map(|(run, host, words)| format!("run {run} on {host}: the host {words}"));
-        let named: Vec<String> = named.collect();
+        let mut named = Vec::new();
+        for one in violating_runs.iter().take(MOST_NAMED) {
+            let host = one.host_name.as_ref().unwrap_or(&one.host);
+            named.push(format!("run {} on {host}: the host {}", one.run, one.violation.words()));
+        }
         let more = match all.saturating_sub(named.len() as u64) {
             0 => String::new(),
             more => format!("; and {} more", counted(more, "run")),
@@ -64,15 +66,13 @@ fn write_levels(document: &mut Document, report: &Report) {
             let baseline = shares(&comparison.levels, |level| level.baseline_sd_ns);
             let candidate = shares(&comparison.levels, |level| level.candidate_sd_ns);
             for ((level, baseline), candidate) in comparison.levels.iter().zip(baseline).zip(candidate) {
-                let about =
-                    [benchmark.name.as_str(), &comparison.candidate, level.level.as_str()].map(Field::from);
-                rows.push(
-                    about
-                        .into_iter()
-                        .chain([baseline.into(), candidate.into()])
-                        .collect::<Vec<Field>>()
-                        .into(),
-                );
+                rows.push(TableRow::from(vec![
+                    benchmark.name.as_str().into(),
+                    comparison.candidate.as_str().into(),
+                    level.level.as_str().into(),
+                    baseline.into(),
+                    candidate.into(),
+                ]));
             }
         }
     }
@@ -113,59 +113,50 @@ fn shares(levels: &[LevelSpread], deviation: fn(&LevelSpread) -> Option<f64>) ->
     variances.into_iter().map(share).collect()
 }
 
+/// What was compared where it was not independent runs.
 fn write_designs(document: &mut Document, report: &Report) {
-    let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
-    let designs: Vec<&DesignReport> =
-        comparisons.filter_map(|comparison| comparison.design.as_ref()).collect();
-    let of = |kind| designs.iter().filter(move |design| design.kind == kind);
-    let pairs: u64 = of(DesignKind::Pairs).map(|design| design.baseline_units).sum();
-    if of(DesignKind::Pairs).count() > 0 {
-        let incomplete: u64 = of(DesignKind::Pairs).map(|design| design.incomplete).sum();
-        document.paragraph(
+    for kind in [DesignKind::Pairs, DesignKind::Classes, DesignKind::Builds, DesignKind::Levels] {
+        let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
+        let all = comparisons.filter_map(|comparison| comparison.design.as_ref());
+        let designs: Vec<&DesignReport> = all.filter(|design| design.kind == kind).collect();
+        if let Some(first) = designs.first() {
+            document.paragraph(design_in_words(kind, first.unit.as_str(), &designs), Tone::Plain);
+        }
+    }
+}
+
+fn design_in_words(kind: DesignKind, unit: &str, designs: &[&DesignReport]) -> String {
+    let incomplete: u64 = designs.iter().map(|design| design.incomplete).sum();
+    match kind {
+        DesignKind::Pairs => {
+            let pairs: u64 = designs.iter().map(|design| design.baseline_units).sum();
             format!(
                 "Compared in pairs: {}; {} lack the run of one version and are left out.",
                 counted(pairs, "pair"),
                 counted(incomplete, "visit")
-            ),
-            Tone::Plain,
-        );
-    }
-    if of(DesignKind::Classes).count() > 0 {
-        let left_out: u64 = of(DesignKind::Classes).map(|design| design.incomplete).sum();
-        let left_out = match left_out {
-            0 => String::new(),
-            some => format!("; without runs of both versions and left out: {}", grouped(some)),
-        };
-        document.paragraph(
+            )
+        }
+        DesignKind::Classes => {
+            let left_out = match incomplete {
+                0 => String::new(),
+                some => format!("; without runs of both versions and left out: {}", grouped(some)),
+            };
             format!(
                 "Compared within the classes of hosts, never across: verdicts, overall speedups and hosts go by class{left_out}."
-            ),
-            Tone::Plain,
-        );
-    }
-    if of(DesignKind::Builds).count() > 0 {
-        let units = |of_side: fn(&DesignReport) -> u64| of(DesignKind::Builds).map(|one| of_side(one)).min();
-        let [baseline, candidate] = [units(|one| one.baseline_units), units(|one| one.candidate_units)];
-        document.paragraph(
+            )
+        }
+        DesignKind::Builds => format!(
+            "Compared by builds: what is independent of a version that is built several times are its builds, not their runs; \
+             the least of a comparison are {} of the baseline and {} of the candidate.",
+            grouped(designs.iter().map(|design| design.baseline_units).min().unwrap_or(0)),
+            grouped(designs.iter().map(|design| design.candidate_units).min().unwrap_or(0))
+        ),
+        DesignKind::Levels => {
+            let units = designs.iter().map(|design| design.baseline_units.min(design.candidate_units));
             format!(
-                "Compared by builds: what is independent of a version that is built several times are its builds, not their runs; \
-                 the least of a comparison are {} of the baseline and {} of the candidate.",
-                grouped(baseline.unwrap_or(0)),
-                grouped(candidate.unwrap_or(0))
-            ),
-            Tone::Plain,
-        );
-    }
-    if let Some(first) = of(DesignKind::Levels).next() {
-        let units =
-            of(DesignKind::Levels).map(|design| design.baseline_units.min(design.candidate_units)).min();
-        document.paragraph(
-            format!(
-                "Compared by levels: what is independent are {}s, at least {} of each version.",
-                first.unit,
-                grouped(units.unwrap_or(0))
-            ),
-            Tone::Plain,
-        );
+                "Compared by levels: what is independent are {unit}s, at least {} of each version.",
+                grouped(units.min().unwrap_or(0))
+            )
+        }
     }
 }

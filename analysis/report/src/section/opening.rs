@@ -19,9 +19,11 @@ pub(super) fn write_head(document: &mut Document, report: &Report) {
     if !head.description.is_empty() {
         document.paragraph(&head.description, Tone::Plain);
     }
-    let bisects = bisection::of(report).is_some();
-    for commit in head.commits.iter().filter(|_| !bisects) {
-        document.paragraph(&commit.sentence, Tone::Plain);
+    // A bisection lists its commits in a table.
+    if bisection::find(report).is_none() {
+        for commit in &head.commits {
+            document.paragraph(&commit.sentence, Tone::Plain);
+        }
     }
     document.paragraph(progress(report), Tone::Plain);
 }
@@ -44,7 +46,7 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
             document.paragraph(endpoints::sentence(endpoint, &suite.candidate), Tone::Plain);
         }
     }
-    if let Some(found) = bisection::of(report) {
+    if let Some(found) = bisection::find(report) {
         bisection::write_verdict(document, found);
     } else if report.suites.is_empty() {
         document.paragraph("There is only one version, so nothing is compared; `speedup bench --save-baseline NAME` keeps its times for a later comparison.", Tone::Plain);
@@ -118,20 +120,19 @@ fn write_disturbed(document: &mut Document, report: &Report) {
 
 fn progress(report: &Report) -> String {
     let head = &report.head;
-    let of = |count: u64, words: &str| {
-        if count > 0 { format!(", {} {words}", grouped(count)) } else { String::new() }
-    };
-    let measured = format!(
-        "{} of {} runs measured{}{}",
-        grouped(head.measured_runs),
-        grouped(head.planned_runs),
-        of(report.mishaps.failed_runs, "failed"),
-        of(report.mishaps.abandoned_runs, "abandoned")
-    );
+    let mut measured =
+        format!("{} of {} runs measured", grouped(head.measured_runs), grouped(head.planned_runs));
+    for (count, words) in
+        [(report.mishaps.failed_runs, "failed"), (report.mishaps.abandoned_runs, "abandoned")]
+    {
+        if count > 0 {
+            measured += &format!(", {} {words}", grouped(count));
+        }
+    }
     let planned = head.planned_runs_per_cell.filter(|planned| *planned != head.runs_per_cell);
     let submitted =
         planned.map_or_else(String::new, |planned| format!(" ({} when submitted)", grouped(planned)));
-    let per_cell = match bisection::of(report) {
+    let per_cell = match bisection::find(report) {
         Some(found) => format!(
             "{} from {} to {}",
             counted(found.commits.len() as u64, "commit"),

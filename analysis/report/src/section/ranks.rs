@@ -22,9 +22,9 @@ pub(super) fn write(document: &mut Document, report: &Report) {
 /// A row for each version.
 fn values(of: &RanksReport, baseline: &str, confidence: f64) -> Table {
     let slowest = of.versions.iter().filter_map(|version| version.slowest_ns.as_ref());
-    let unit = Unit::of(slowest.map(|value| value.estimate));
+    let unit = Unit::fitting(slowest.map(|value| value.estimate));
     let skews = of.versions.iter().filter_map(|version| version.skew_ns.as_ref());
-    let unit_of_skew = Unit::of(skews.map(|value| value.estimate).filter(|skew| *skew > 0.0));
+    let unit_of_skew = Unit::fitting(skews.map(|value| value.estimate).filter(|skew| *skew > 0.0));
     let columns = vec![
         Column::new("version", Align::Left, 0),
         Column::new("n", Align::Right, 3),
@@ -34,7 +34,7 @@ fn values(of: &RanksReport, baseline: &str, confidence: f64) -> Table {
         Column::new("imbalance", Align::Left, 1),
     ];
     let row = |version: &VersionRanks| {
-        let time = |value: &RankValue, unit: Unit| in_digits(value, |ns| unit.of_ns(ns), "");
+        let time = |value: &RankValue, unit: Unit| in_digits(value, |ns| unit.from_ns(ns), "");
         TableRow::from(vec![
             Field::name(&version.version),
             version.n.to_string().into(),

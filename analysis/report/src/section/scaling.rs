@@ -13,41 +13,44 @@ use crate::{duration::Unit, duration::four_digits, figure::Figure, figure::Scali
 /// A section for each series.
 pub(super) fn write(document: &mut Document, report: &Report) {
     for of in &report.scaling {
-        let told =
-            Told { baseline: &report.head.baseline, confidence: report.head.confidence, unit_ns: Some(1.0) };
-        write_series(document, of, told);
+        let context = SeriesContext {
+            baseline: &report.head.baseline,
+            confidence: report.head.confidence,
+            unit_ns: Some(1.0),
+        };
+        write_series(document, of, context);
     }
 }
 
 impl Document {
     /// What more hosts bring to plain samples.
-    pub fn of_scaling(report: &ScalingReport, confidence: f64, metric: &str, unit: &str) -> Self {
+    pub fn scaling(report: &ScalingReport, confidence: f64, metric: &str, unit: &str) -> Self {
         let mut document = Self::new(format!("Scaling of {metric}"));
         document.section(Kind::Head, document.title.clone());
         let unit_ns = (unit == "s").then_some(1e9);
-        write_series(&mut document, report, Told { baseline: "", confidence, unit_ns });
+        write_series(&mut document, report, SeriesContext { baseline: "", confidence, unit_ns });
         document
     }
 }
 
 /// What a series does not know of itself.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct SeriesContext<'a> {
     baseline: &'a str,
     confidence: f64,
     /// The unit of its times in nanoseconds, where they are times.
     unit_ns: Option<f64>,
 }
 
-fn write_series(document: &mut Document, of: &ScalingReport, told: Told<'_>) {
+fn write_series(document: &mut Document, of: &ScalingReport, context: SeriesContext<'_>) {
     document.section(Kind::Scaling, format!("Scaling: {}, {}", of.series, of.law.name()));
     let versions = of.versions.iter().map(|version| &version.sentence);
     for sentence in versions.chain(of.comparisons.iter().map(|comparison| &comparison.sentence)) {
         document.paragraph(sentence, Tone::Plain);
     }
-    document.table(values(of, told));
+    document.table(values(of, context));
     if of.comparisons.iter().any(|comparison| !comparison.rows.is_empty()) {
-        document.table(ratios(of, told));
+        document.table(ratios(of, context));
     }
     for version in &of.versions {
         let reasons = version.rows.iter().filter_map(|row| row.reason.as_ref()).chain(&version.reason);
@@ -57,13 +60,13 @@ fn write_series(document: &mut Document, of: &ScalingReport, told: Told<'_>) {
             .into_iter()
             .for_each(|sentence| document.paragraph(format!("{}: {sentence}", version.version), Tone::Plain));
     }
-    document.push(Element::Figure(Box::new(Figure::Scaling(ScalingFigure::of(of)))));
+    document.push(Element::Figure(Box::new(Figure::Scaling(ScalingFigure::new(of)))));
 }
 
 /// Each version on each number of hosts.
-fn values(of: &ScalingReport, told: Told<'_>) -> Table {
+fn values(of: &ScalingReport, context: SeriesContext<'_>) -> Table {
     let means = of.versions.iter().flat_map(|version| &version.rows).map(|row| row.mean);
-    let unit = told.unit_ns.map(|ns| (Unit::of(means.map(move |mean| mean * ns)), ns));
+    let unit = context.unit_ns.map(|ns| (Unit::fitting(means.map(move |mean| mean * ns)), ns));
     let heading = unit.map_or_else(|| "mean".to_owned(), |(unit, _)| format!("mean, {}", unit.name));
     let columns = vec![
         Column::new("version", Align::Left, 0),
@@ -96,7 +99,7 @@ fn values(of: &ScalingReport, told: Told<'_>) -> Table {
         "Speedup: against the fewest hosts of the version, by mean times. Efficiency: the speedup over that of hosts without loss. \
          Serial fraction: of Karp and Flatt; where it grows, more than serial work takes time.{grown} Intervals: two-sided at {}, of all \
          numbers of hosts together.",
-        percent(told.confidence)
+        percent(context.confidence)
     );
     Table {
         columns,
@@ -107,7 +110,7 @@ fn values(of: &ScalingReport, told: Told<'_>) -> Table {
 }
 
 /// Each candidate against the baseline.
-fn ratios(of: &ScalingReport, told: Told<'_>) -> Table {
+fn ratios(of: &ScalingReport, context: SeriesContext<'_>) -> Table {
     let columns = vec![
         Column::new("candidate", Align::Left, 0),
         Column::new("hosts", Align::Right, 0),
@@ -126,8 +129,8 @@ fn ratios(of: &ScalingReport, told: Told<'_>) -> Table {
     let text = format!(
         "Ratio: the candidate's efficiency over that of {}, above 1 where it loses less on more hosts, which does not say \
          that it is faster; its interval at {} is of all numbers of hosts together. No gate goes by it.",
-        told.baseline,
-        percent(told.confidence)
+        context.baseline,
+        percent(context.confidence)
     );
     Table { columns, rows: rows.collect(), legend: vec![LegendEntry::always(text)], tells_left_out: true }
 }

@@ -62,8 +62,8 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     let level = percent(report.head.confidence);
     let legend = vec![
         LegendEntry::always(format!("{protocols}; one-sided, faster and slower each at {level}.")),
-        LegendEntry::of(LEVEL, "Level: the best that these data allow."),
-        LegendEntry::of(TYPICAL, format!("Typical run: {typical}.")),
+        LegendEntry::for_column(LEVEL, "Level: the best that these data allow."),
+        LegendEntry::for_column(TYPICAL, format!("Typical run: {typical}.")),
     ];
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     for protocol in PROTOCOLS {

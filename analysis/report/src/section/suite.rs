@@ -35,7 +35,7 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
         write_typical(document, suite, report.head.confidence);
     }
     document.section(Kind::Proportion, format!("Proportion of benchmarks: {candidate} against {baseline}"));
-    if let Some(figure) = ProportionFigure::of(report, suite) {
+    if let Some(figure) = ProportionFigure::from_suite(report, suite) {
         document.push(Element::Figure(Box::new(Figure::Proportion(figure))));
     }
     write_proportions(document, suite);
@@ -65,7 +65,7 @@ fn write_true_share(
     let heading = format!("Truly faster benchmarks: {} against {baseline}", suite.candidate);
     document.section(Kind::TrueShare, heading);
     let told = told(share);
-    let figure = ProportionFigure::of_curve(suite, share, &told, confidence);
+    let figure = ProportionFigure::from_curve(suite, share, &told, confidence);
     document.push(Element::Figure(Box::new(Figure::Proportion(figure))));
     let columns = [
         Column::new("faster by more than", Align::Right, 0),
@@ -74,31 +74,33 @@ fn write_true_share(
         Column::new("share", Align::Left, 0),
         Column::new("band", Align::Left, 2),
     ];
-    let row = |point: &SharePoint| -> TableRow {
-        let within =
-            |lower: f64, upper: f64| format!("[{}, {}]", percent_rounded(lower), percent_rounded(upper));
-        let of = |shown: u64| format!("{} of {}", grouped(shown), grouped(share.benchmarks));
-        TableRow::from(vec![
+    let mut rows = Vec::new();
+    for point in &told {
+        let all = grouped(share.benchmarks);
+        rows.push(TableRow::from(vec![
             factor(point.speedup).into(),
-            of(point.above).into(),
-            of(point.below).into(),
+            format!("{} of {all}", grouped(point.above)).into(),
+            format!("{} of {all}", grouped(point.below)).into(),
             within(point.lower, point.upper).into(),
             within(point.band_lower, point.band_upper).into(),
-        ])
-    };
+        ]));
+    }
     let level = percent(confidence);
     let of_share = LegendEntry::always(format!(
         "Share: of the benchmarks whose true speedup is larger, at {level}, at any power of the tests; a benchmark that is shown \
          neither above nor below leaves it open."
     ));
     let of_band =
-        LegendEntry::of(BAND, "Band: holds at all speedups at once. The whole curve is in the JSON.");
+        LegendEntry::for_column(BAND, "Band: holds at all speedups at once. The whole curve is in the JSON.");
     let legend = vec![of_share, of_band];
-    let rows = told.iter().map(row).collect();
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     if let Some(required) = &share.required {
         document.paragraph(needed_of_truth(required, share, confidence), Tone::Plain);
     }
+}
+
+fn within(lower: f64, upper: f64) -> String {
+    format!("[{}, {}]", percent_rounded(lower), percent_rounded(upper))
 }
 
 /// How many benchmarks it takes to know the share of truly faster ones, or that more runs come first.
@@ -158,19 +160,19 @@ fn write_overall(document: &mut Document, suite: &SuiteReport) {
         Column::new("gain", Align::Right, 0),
         Column::new("speedup", Align::Left, 0),
     ];
-    let rows = suite
-        .overall
-        .iter()
-        .map(|overall| {
-            let of_verdict = overall.summary == Summary::Mean;
-            let ends = suite.interval.as_ref().and_then(IntervalReport::ends).filter(|_| of_verdict);
-            TableRow::from(vec![
-                overall.summary.name().into(),
-                percent_rounded(overall.gain).replace('-', "−").into(),
-                ratio(overall.speedup, ends).into(),
-            ])
-        })
-        .collect();
+    let mut rows = Vec::new();
+    for overall in &suite.overall {
+        let ends = match overall.summary {
+            // The interval is that of the verdict, which is by the means.
+            Summary::Mean => suite.interval.as_ref().and_then(IntervalReport::ends),
+            Summary::Min | Summary::Median => None,
+        };
+        rows.push(TableRow::from(vec![
+            overall.summary.name().into(),
+            percent_rounded(overall.gain).replace('-', "−").into(),
+            ratio(overall.speedup, ends).into(),
+        ]));
+    }
     document.table(Table { columns: columns.into(), rows, ..Table::default() });
 }
 
@@ -184,33 +186,8 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
         Column::new("recommended interval", Align::Left, 2),
         Column::new("a(1 − a/b) > 5", Align::Left, 3),
     ];
-    let row = |proportion: &ProportionReport| -> Vec<Field> {
-        let interval = |interval: &IntervalReport| ends(interval).unwrap_or_else(|| NOTHING.to_owned());
-        vec![
-            proportion.of.words().into(),
-            proportion.by.map_or("headline", Protocol::name).into(),
-            format!("{} of {}", grouped(proportion.count), grouped(proportion.benchmarks)).into(),
-            if proportion.nothing_known() {
-                NOTHING.into()
-            } else {
-                percent_rounded(proportion.estimate).into()
-            },
-            interval(&proportion.interval).into(),
-            interval(&proportion.recommended).into(),
-            match (proportion.is_exact(), proportion.condition_holds) {
-                (true, _) => NOTHING,
-                (false, true) => "yes",
-                (false, false) => "no",
-            }
-            .into(),
-        ]
-    };
-    let rows = suite.proportions.iter().map(|proportion| row(proportion).into()).collect();
+    let rows = suite.proportions.iter().map(|proportion| proportion_row(proportion).into()).collect();
     let Some(first) = suite.proportions.first() else { return };
-    let method = |interval: &IntervalReport| match interval {
-        IntervalReport::Bounded { method, .. } => method.clone(),
-        IntervalReport::Missing { reason } => reason.sentence.clone(),
-    };
     if first.nothing_known() {
         document.table(Table { columns: columns.into(), rows, ..Table::default() });
         document.paragraph("No benchmark has enough data, so no share is known.", Tone::Plain);
@@ -220,17 +197,46 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
     for (column, word, interval) in
         [(PUBLISHED, "Published", &first.interval), (RECOMMENDED, "Recommended", &first.recommended)]
     {
-        legend.push(LegendEntry::of(column, format!("{word}: {}.", method(interval))));
+        legend.push(LegendEntry::for_column(column, format!("{word}: {}.", method_or_reason(interval))));
     }
     if !first.condition_holds && !first.is_exact() {
         let text = "Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
-        legend.push(LegendEntry::of(CONDITION, text));
+        legend.push(LegendEntry::for_column(CONDITION, text));
     }
     if first.not_enough_data > 0 {
         let without = counted(first.not_enough_data, "benchmark");
         legend.push(LegendEntry::always(format!("Without enough data: {without}, counted as neither.")));
     }
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
+}
+
+fn proportion_row(proportion: &ProportionReport) -> Vec<Field> {
+    let share = if proportion.nothing_known() {
+        NOTHING.to_owned()
+    } else {
+        percent_rounded(proportion.estimate)
+    };
+    let condition = match (proportion.is_exact(), proportion.condition_holds) {
+        (true, _) => NOTHING,
+        (false, true) => "yes",
+        (false, false) => "no",
+    };
+    vec![
+        proportion.of.words().into(),
+        proportion.by.map_or("headline", Protocol::name).into(),
+        format!("{} of {}", grouped(proportion.count), grouped(proportion.benchmarks)).into(),
+        share.into(),
+        ends(&proportion.interval).unwrap_or_else(|| NOTHING.to_owned()).into(),
+        ends(&proportion.recommended).unwrap_or_else(|| NOTHING.to_owned()).into(),
+        condition.into(),
+    ]
+}
+
+fn method_or_reason(interval: &IntervalReport) -> &str {
+    match interval {
+        IntervalReport::Bounded { method, .. } => method,
+        IntervalReport::Missing { reason } => &reason.sentence,
+    }
 }
 
 fn needed(required: &RequiredReport, confidence: f64) -> String {

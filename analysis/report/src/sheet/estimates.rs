@@ -2,8 +2,7 @@
 //! which version, the baseline among them.
 
 use speedup_analysis::{
-    conclusion::Reason, study::EfficiencyRatioRow, study::IntervalReport, study::RankValue, study::Report,
-    study::ScalingReport, study::ScalingRow, study::ScalingValue, study::VersionRanks, study::VersionScaling,
+    conclusion::Reason, study::IntervalReport, study::Report, study::ScalingReport, study::VersionScaling,
 };
 
 use super::{NamedField, code, number};
@@ -14,51 +13,54 @@ const RANKS: &str = "ranks";
 
 /// What more hosts bring: of each version speedup, efficiency and serial fraction on each number of hosts and the
 /// serial share, of each candidate the ratios of its efficiencies.
-pub(super) fn of_scaling(report: &Report) -> impl Iterator<Item = Vec<NamedField>> {
-    report.scaling.iter().flat_map(|of| {
-        let series = |mut row: Vec<NamedField>| {
-            row.extend([("finding", SCALING.to_owned()), ("series", of.series.clone())]);
-            row
-        };
-        let versions = of.versions.iter().flat_map(of_version);
-        versions.chain(ratios(of)).map(series)
-    })
+pub(super) fn scaling_rows(report: &Report) -> Vec<Vec<NamedField>> {
+    let mut rows = Vec::new();
+    for scaling in &report.scaling {
+        let mut of_series: Vec<Vec<NamedField>> = scaling.versions.iter().flat_map(version_rows).collect();
+        of_series.extend(efficiency_ratios(scaling));
+        for mut row in of_series {
+            row.extend([("finding", SCALING.to_owned()), ("series", scaling.series.clone())]);
+            rows.push(row);
+        }
+    }
+    rows
 }
 
-fn of_version(of: &VersionScaling) -> impl Iterator<Item = Vec<NamedField>> {
-    let rows = of.rows.iter().flat_map(|row| {
-        let values = [
+fn version_rows(version: &VersionScaling) -> Vec<Vec<NamedField>> {
+    let mut rows = Vec::new();
+    for row in &version.rows {
+        for (name, value) in [
             ("speedup", &row.speedup),
             ("efficiency", &row.efficiency),
             ("serial_fraction", &row.serial_fraction),
-        ];
-        let known = values.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        known.map(|(name, value)| of_row(of, row, name, value))
-    });
-    let share = of.serial_share.as_ref().map(|share| {
-        let mut row = estimate("serial_share", share.estimate, &share.interval);
-        row.extend([("candidate", of.version.clone()), ("p_value", number(share.fit_p_value))]);
-        row
-    });
-    let without = of.reason.as_ref().map(|reason| without("serial_share", &of.version, reason));
-    rows.chain(share).chain(without)
+        ] {
+            let Some(value) = value else { continue };
+            let mut named = estimate(name, value.estimate, &value.interval);
+            named.extend([
+                ("benchmark", row.benchmark.clone()),
+                ("candidate", version.version.clone()),
+                ("hosts", row.hosts.to_string()),
+                ("candidate_runs", row.n.to_string()),
+                ("candidate_mean_ns", number(Some(row.mean))),
+            ]);
+            rows.push(named);
+        }
+    }
+    if let Some(share) = &version.serial_share {
+        let mut named = estimate("serial_share", share.estimate, &share.interval);
+        named.extend([("candidate", version.version.clone()), ("p_value", number(share.fit_p_value))]);
+        rows.push(named);
+    }
+    if let Some(reason) = &version.reason {
+        rows.push(without("serial_share", &version.version, reason));
+    }
+    rows
 }
 
-fn of_row(of: &VersionScaling, row: &ScalingRow, name: &str, value: &ScalingValue) -> Vec<NamedField> {
-    let mut named = estimate(name, value.estimate, &value.interval);
-    named.extend([
-        ("benchmark", row.benchmark.clone()),
-        ("candidate", of.version.clone()),
-        ("hosts", row.hosts.to_string()),
-        ("candidate_runs", row.n.to_string()),
-        ("candidate_mean_ns", number(Some(row.mean))),
-    ]);
-    named
-}
-
-fn ratios(of: &ScalingReport) -> impl Iterator<Item = Vec<NamedField>> {
-    of.comparisons.iter().flat_map(|comparison| {
-        let row = |row: &EfficiencyRatioRow| {
+fn efficiency_ratios(scaling: &ScalingReport) -> Vec<Vec<NamedField>> {
+    let mut rows = Vec::new();
+    for comparison in &scaling.comparisons {
+        for row in &comparison.rows {
             let mut named = match (&row.ratio, &row.reason) {
                 (Some(ratio), _) => estimate("efficiency_ratio", ratio.estimate, &ratio.interval),
                 (None, Some(reason)) => without("efficiency_ratio", &comparison.candidate, reason),
@@ -69,37 +71,37 @@ fn ratios(of: &ScalingReport) -> impl Iterator<Item = Vec<NamedField>> {
                 ("hosts", row.hosts.to_string()),
                 ("verdict", row.verdict.words().to_owned()),
             ]);
-            named
-        };
-        comparison.rows.iter().map(row)
-    })
+            rows.push(named);
+        }
+    }
+    rows
 }
 
 /// What ranks took: of each version the slowest rank, skew, imbalance, and the ratio of slowest ranks.
-pub(super) fn of_ranks(report: &Report) -> impl Iterator<Item = Vec<NamedField>> {
-    report.ranks.iter().flat_map(|of| {
-        let row = |version: &VersionRanks, name: &str, value: &RankValue| {
-            let mut named = estimate(name, value.estimate, &value.interval);
-            named.extend([
-                ("finding", RANKS.to_owned()),
-                ("benchmark", of.benchmark.clone()),
-                ("candidate", version.version.clone()),
-                ("hosts", of.hosts.to_string()),
-                ("candidate_runs", version.n.to_string()),
-            ]);
-            named
-        };
-        of.versions.iter().flat_map(move |version| {
-            let values = [
+pub(super) fn rank_rows(report: &Report) -> Vec<Vec<NamedField>> {
+    let mut rows = Vec::new();
+    for ranks in &report.ranks {
+        for version in &ranks.versions {
+            for (name, value) in [
                 ("slowest_rank_ns", &version.slowest_ns),
                 ("speedup", &version.speedup),
                 ("skew_ns", &version.skew_ns),
                 ("imbalance", &version.imbalance),
-            ];
-            let known = values.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-            known.map(|(name, value)| row(version, name, value)).collect::<Vec<_>>()
-        })
-    })
+            ] {
+                let Some(value) = value else { continue };
+                let mut named = estimate(name, value.estimate, &value.interval);
+                named.extend([
+                    ("finding", RANKS.to_owned()),
+                    ("benchmark", ranks.benchmark.clone()),
+                    ("candidate", version.version.clone()),
+                    ("hosts", ranks.hosts.to_string()),
+                    ("candidate_runs", version.n.to_string()),
+                ]);
+                rows.push(named);
+            }
+        }
+    }
+    rows
 }
 
 fn estimate(name: &str, estimate: f64, interval: &IntervalReport) -> Vec<NamedField> {

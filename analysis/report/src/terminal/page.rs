@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
 use speedup_analysis::count::counted;
 
 use super::{Plots, Terminal};
-use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, Tone};
+use crate::document::{Align, Column, Field, TextLimit, Table, Tone};
 use crate::names::{labels, shortened};
 
 /// How far everything under a heading stands in.
@@ -27,14 +27,16 @@ pub(super) struct Page {
 /// A line without the spaces at its end, also those before what ends a style: the last cell has its style up to the end of its column.
 fn trimmed(line: &str) -> String {
     let line = line.trim_end();
-    let is_style = |tail: &str| {
-        let code = tail.strip_prefix("\u{1b}[").and_then(|code| code.strip_suffix('m'));
-        code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
-    };
     match line.rfind('\u{1b}').map(|at| line.split_at(at)) {
         Some((text, style)) if is_style(style) => trimmed(text) + style,
         Some(_) | None => line.to_owned(),
     }
+}
+
+/// Whether this is the escape sequence of a style, and nothing else.
+fn is_style(text: &str) -> bool {
+    let code = text.strip_prefix("\u{1b}[").and_then(|code| code.strip_suffix('m'));
+    code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
 }
 
 impl Page {
@@ -120,8 +122,8 @@ impl Page {
             let text = format!("Left out to fit the terminal: {}.", counted(left_out as u64, "column"));
             self.paragraph(&text, Tone::Plain);
         }
-        let is_shown = |part: &&LegendEntry| part.column.is_none_or(|column| kept.contains(&column));
-        let legend: Vec<&str> = table.legend.iter().filter(is_shown).map(|part| part.text.as_str()).collect();
+        let shown = table.legend.iter().filter(|part| part.column.is_none_or(|column| kept.contains(&column)));
+        let legend: Vec<&str> = shown.map(|part| part.text.as_str()).collect();
         self.paragraph(&legend.join(" "), Tone::Plain);
     }
 
@@ -129,15 +131,15 @@ impl Page {
     fn fitted(&self, table: &Table) -> Vec<Vec<Field>> {
         let mut rows: Vec<Vec<Field>> = table.rows.iter().map(|row| row.fields.clone()).collect();
         for at in 0..table.columns.len() {
-            let is_name = |row: &&TableRow| row.fields[at].most == Most::Name;
-            let names: Vec<&str> =
-                table.rows.iter().filter(is_name).map(|row| row.fields[at].text.as_str()).collect();
+            let fields = table.rows.iter().map(|row| &row.fields[at]);
+            let names = fields.filter(|field| field.limit == TextLimit::Name);
+            let names: Vec<&str> = names.map(|field| field.text.as_str()).collect();
             let mut short = labels(&names, self.terminal.width / SHARE_OF_NAMES).into_iter();
             for field in rows.iter_mut().map(|row| &mut row[at]) {
-                match field.most {
-                    Most::Whole => {}
-                    Most::Name => field.text = short.next().unwrap_or_default(),
-                    Most::Characters(most) => field.text = shortened(&field.text, most),
+                match field.limit {
+                    TextLimit::Whole => {}
+                    TextLimit::Name => field.text = short.next().unwrap_or_default(),
+                    TextLimit::Characters(most) => field.text = shortened(&field.text, most),
                 }
             }
         }
@@ -173,25 +175,10 @@ impl Page {
         } else {
             table.force_no_tty();
         }
-        let cell = |column: &Column, text: &str| {
-            let align = match column.align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            };
-            Cell::new(text).set_alignment(align)
-        };
-        let heading = |at: &usize| cell(&columns[*at], &columns[*at].short).add_attribute(Attribute::Bold);
-        table.set_header(kept.iter().map(heading).collect::<Vec<_>>());
+        let headings = kept.iter().map(|at| &columns[*at]);
+        table.set_header(headings.map(|column| cell(column, &column.short).add_attribute(Attribute::Bold)));
         for row in rows {
-            let field = |at: &usize| {
-                let plain = cell(&columns[*at], &row[*at].text);
-                match row[*at].tone {
-                    Tone::Plain => plain,
-                    Tone::Better => plain.fg(Color::DarkGreen),
-                    Tone::Worse => plain.fg(Color::DarkRed),
-                }
-            };
-            table.add_row(kept.iter().map(field).collect::<Vec<_>>());
+            table.add_row(kept.iter().map(|at| toned_cell(&columns[*at], &row[*at])));
         }
         table.column_iter_mut().for_each(|column| {
             column.set_padding((0, GAP));
@@ -210,6 +197,22 @@ impl Page {
             Tone::Worse => 31,
         };
         if self.terminal.coloured { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+fn cell(column: &Column, text: &str) -> Cell {
+    Cell::new(text).set_alignment(match column.align {
+        Align::Left => CellAlignment::Left,
+        Align::Right => CellAlignment::Right,
+    })
+}
+
+fn toned_cell(column: &Column, field: &Field) -> Cell {
+    let plain = cell(column, &field.text);
+    match field.tone {
+        Tone::Plain => plain,
+        Tone::Better => plain.fg(Color::DarkGreen),
+        Tone::Worse => plain.fg(Color::DarkRed),
     }
 }
 

@@ -7,7 +7,7 @@ mod runs;
 use self::glyphs::Glyphs;
 use super::page::Page;
 use crate::figure::axis::{Axis, Spacing, label};
-use crate::figure::{Figure, Forest, ForestRow, Mark, ProportionFigure};
+use crate::figure::{Figure, Forest, Mark, ProportionFigure};
 use crate::{document::Tone, names::shortened};
 
 /// Rows of a drawing: a screen's worth.
@@ -23,7 +23,7 @@ const WIDEST: f64 = 2.0;
 
 /// Draws a figure where the terminal can show it.
 pub(super) fn write(page: &mut Page, figure: &Figure) {
-    let Some(glyphs) = Glyphs::of(page.plots()) else { return };
+    let Some(glyphs) = Glyphs::for_plots(page.plots()) else { return };
     match figure {
         Figure::Forest(of) => forest(page, of, glyphs),
         Figure::Proportion(of) => proportion(page, of, glyphs),
@@ -66,11 +66,11 @@ fn forest(page: &mut Page, forest: &Forest, glyphs: &Glyphs) {
     let names = longest.min(page.width() / 4);
     let Some(columns) = columns_beside(page, names) else { return };
     let axis = forest.axis(WIDEST, 0.03).across(0.0, (columns - 1) as f64);
-    let drawn = |row: &ForestRow| {
+    let mut lines = Vec::new();
+    for row in &forest.rows {
         let strip = row.speedup.map(|at| Strip { at, interval: row.interval, mark: row.mark });
-        led(&row.name, names) + &line(page, strip, Some(1.0), &axis, columns, glyphs)
-    };
-    let lines: Vec<String> = forest.rows.iter().map(drawn).collect();
+        lines.push(led(&row.name, names) + &line(page, strip, Some(1.0), &axis, columns, glyphs));
+    }
     page.lines(&lines);
     let lead = " ".repeat(names + 2);
     page.lines(&labels(&axis, columns, glyphs, ("×", 1.0)).map(|line| format!("{lead}{line}")));
@@ -84,14 +84,11 @@ fn proportion(page: &mut Page, figure: &ProportionFigure, glyphs: &Glyphs) {
     let names = figure.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let Some(columns) = columns_beside(page, names) else { return };
     let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(0.0, (columns - 1) as f64);
-    let lines: Vec<String> = figure
-        .rows
-        .iter()
-        .map(|row| {
-            let strip = Strip { at: row.share, interval: row.interval, mark: row.mark };
-            led(&row.name, names) + &line(page, Some(strip), None, &axis, columns, glyphs)
-        })
-        .collect();
+    let mut lines = Vec::new();
+    for row in &figure.rows {
+        let strip = Strip { at: row.share, interval: row.interval, mark: row.mark };
+        lines.push(led(&row.name, names) + &line(page, Some(strip), None, &axis, columns, glyphs));
+    }
     page.lines(&lines);
     let lead = " ".repeat(names + 2);
     page.lines(&labels(&axis, columns, glyphs, ("\u{a0}%", 100.0)).map(|line| format!("{lead}{line}")));
@@ -128,8 +125,9 @@ fn line(
         Mark::Neither => (glyphs.neither, Tone::Plain),
     };
     let at = column(axis, at);
-    let part = |cells: &[char]| cells.iter().collect::<String>();
-    part(&cells[..at]) + &page.toned(&mark.to_string(), tone) + &part(&cells[at + 1..])
+    let before: String = cells[..at].iter().collect();
+    let behind: String = cells[at + 1..].iter().collect();
+    before + &page.toned(&mark.to_string(), tone) + &behind
 }
 
 /// The line of the axis, and its labels with a unit of which one of the axis is so many.

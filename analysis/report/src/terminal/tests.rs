@@ -26,7 +26,7 @@ const PLAIN: Terminal = Terminal { width: 100, coloured: false, plots: Plots::No
 const COLOURED: Terminal = Terminal { coloured: true, ..PLAIN };
 
 fn rendered(report: &Report, terminal: Terminal, width: usize) -> String {
-    text(&Document::of(report), Terminal { width, ..terminal })
+    text(&Document::full(report), Terminal { width, ..terminal })
 }
 
 fn rendering(name: &str, terminal: Terminal, width: usize) -> String {
@@ -138,7 +138,7 @@ fn disturbed_runs_are_told_with_the_verdict() {
 #[test]
 fn a_brief_report_is_what_fits_a_screen() {
     let report = serde_json::from_str::<Report>(&json("finished")).unwrap();
-    let (short, whole) = (text(&Document::brief(&report), PLAIN), text(&Document::of(&report), PLAIN));
+    let (short, whole) = (text(&Document::brief(&report), PLAIN), text(&Document::full(&report), PLAIN));
     for section in short
         .split("\n\n")
         .filter(|section| section.starts_with("Verdict") || section.starts_with("Benchmarks"))
@@ -161,7 +161,7 @@ fn a_brief_report_is_what_fits_a_screen() {
 #[test]
 fn sections_that_are_asked_for_stand_alone() {
     let report = serde_json::from_str::<Report>(&json("finished")).unwrap();
-    let only = text(&Document::of(&report).only(&[Kind::Suite, Kind::Method]), PLAIN);
+    let only = text(&Document::full(&report).only(&[Kind::Suite, Kind::Method]), PLAIN);
     assert!(only.starts_with("Suite: ") && only.contains("\nMethod\n"), "{only}");
     assert!(!only.contains("Verdict"), "{only}");
 }

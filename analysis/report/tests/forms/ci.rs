@@ -38,10 +38,10 @@ fn tests_fail_as_gates_do() {
     let undecided = conclusions.iter().filter(|one| !one.verdict.is_conclusive()).count();
     let slower = conclusions.iter().filter(|one| one.verdict == Verdict::Slower).count();
     assert!(undecided > 0 && slower > 0, "this report has everything");
-    let usual = tests(&junit::of_report(&report, RULES));
+    let usual = tests(&junit::report(&report, RULES));
     assert_eq!((usual["skipped"], usual["failed"]), (undecided, slower));
     let strict = JunitRules { requires_conclusive: true };
-    assert_eq!(tests(&junit::of_report(&report, strict))["failed"], undecided + slower);
+    assert_eq!(tests(&junit::report(&report, strict))["failed"], undecided + slower);
 }
 
 /// The samples of an OpenMetrics text: name and labels, by the grammar of the specification.
@@ -118,7 +118,7 @@ proptest! {
         for (ending, text) in forms(&report) {
             prop_assert_eq!(obeyed(&text), None, "{}", ending);
         }
-        prop_assert_eq!(obeyed(&plotted(&Document::of(&report), Plots::Unicode, width)), None);
+        prop_assert_eq!(obeyed(&plotted(&Document::full(&report), Plots::Unicode, width)), None);
     }
 }
 
@@ -129,7 +129,7 @@ proptest! {
     fn whatever_the_names_are_each_form_is_one(name in text()) {
         let usual = super::report("figures");
         let report = renamed(json("figures"), &name);
-        prop_assert_eq!(tests(&junit::of_report(&report, RULES)), tests(&junit::of_report(&usual, RULES)));
+        prop_assert_eq!(tests(&junit::report(&report, RULES)), tests(&junit::report(&usual, RULES)));
         let found = samples(&openmetrics::text(&report));
         prop_assert_eq!(found.len(), samples(&openmetrics::text(&usual)).len());
         prop_assert!(found.iter().all(|(_, labels)| labels["experiment"] == shown(&report.head.name)));
@@ -168,6 +168,6 @@ fn the_last_annotation_counts_those_without_a_line() {
 #[test]
 fn samples_alone_have_tests_too() {
     let conclusions = Conclusion::of_report(&report("figures"));
-    let xml = junit::document(&JunitSubject::of_samples("wall"), &conclusions, RULES);
+    let xml = junit::document(&JunitSubject::for_samples("wall"), &conclusions, RULES);
     assert_eq!(tests(&xml).values().sum::<usize>(), conclusions.len());
 }

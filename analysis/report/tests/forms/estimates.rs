@@ -117,10 +117,10 @@ fn gauges_have_each_estimate_of_a_scaling_series() {
 /// What stands on the page of an experiment while it grows.
 #[test]
 fn the_page_of_a_running_experiment_has_scaling_and_ranks() {
-    let page = Document::of_page(&report("scaled"), 0, 50);
+    let page = Document::page(&report("scaled"), 0, 50);
     let of_scaling = page.sections.iter().find(|section| section.kind == Kind::Scaling).unwrap();
     assert!(of_scaling.blocks.iter().any(|block| matches!(block, Element::Figure(_))));
     assert!(html::part(&page).contains("id=\"scaling\""));
-    let page = html::part(&Document::of_page(&report("ranked"), 0, 50));
+    let page = html::part(&Document::page(&report("ranked"), 0, 50));
     assert!(page.contains("id=\"ranks\""));
 }

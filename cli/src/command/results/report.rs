@@ -262,7 +262,7 @@ fn written(
         Format::Html => html::page,
         Format::Md => markdown::text,
         Format::Latex => latex::document,
-        Format::Junit => return Ok(junit::of_report(known(report)?, rules)),
+        Format::Junit => return Ok(junit::report(known(report)?, rules)),
         Format::Openmetrics => return Ok(openmetrics::text(known(report)?)),
         Format::Bmf => return Ok(escaped(&bencher::json(known(report)?)).into_owned()),
         Format::GithubBenchmark => return Ok(escaped(&github_benchmark::json(known(report)?)).into_owned()),

@@ -187,7 +187,7 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         }
         AnswerForm::Usual(SummaryForm::Junit) => {
             let (rules, name) = (arguments.gate.junit_rules(), versions.metric.as_str());
-            junit::document(&JunitSubject::of_samples(name), &conclusions(&answer)?, rules)
+            junit::document(&JunitSubject::for_samples(name), &conclusions(&answer)?, rules)
         }
         AnswerForm::Html => html::page(&answer::document(&answer, subject)),
         AnswerForm::Latex => latex::document(&answer::document(&answer, subject)),
@@ -338,7 +338,7 @@ impl Arguments {
         let mut failure = refused(error, inquiry);
         if let InquiryError::NoResults { gates, .. } = error {
             if let AnswerForm::Usual(SummaryForm::Junit) = form {
-                let subject = JunitSubject::of_samples(&versions.metric);
+                let subject = JunitSubject::for_samples(&versions.metric);
                 print(console, &junit::document(&subject, gates, self.gate.junit_rules()))?;
             }
             let exit = gate.map_or(Exit::Done, |gate| gate.of_conclusions(gates.clone(), console));

@@ -91,7 +91,7 @@ pub(crate) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let report = ScalingReport::of(&versions.metric, law, &measured, arguments.confidence)
         .ok_or_else(|| Failure::refused(ScalingError::TooFewPoints { points: hosts.len() }))?;
     let unit = versions.unit.to_string();
-    let document = || Document::of_scaling(&report, arguments.confidence.get(), &versions.metric, &unit);
+    let document = || Document::scaling(&report, arguments.confidence.get(), &versions.metric, &unit);
     match arguments.format {
         ScalingForm::Json => print_json(console, &report)?,
         ScalingForm::Md => print(console, &markdown::text(&document()))?,

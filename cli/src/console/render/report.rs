@@ -23,9 +23,9 @@ impl Extent {
     /// So much of a report.
     pub(crate) fn of(&self, report: &Report) -> Document {
         match self {
-            Self::Whole => Document::of(report),
+            Self::Whole => Document::full(report),
             Self::Brief => Document::brief(report),
-            Self::Sections(kinds) => Document::of(report).only(kinds),
+            Self::Sections(kinds) => Document::full(report).only(kinds),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, json: &str, nu
         p.crumb { a href="/" { "Experiments" } " / " a href={ "/experiments/" (id) } { (status.name) } }
         @match serde_json::from_str::<Report>(json) {
             Ok(report) if report.benchmarks.len() <= WHOLE_BENCHMARKS => {
-                (PreEscaped(fragment(&Document::of(&report))))
+                (PreEscaped(fragment(&Document::full(&report))))
             }
             Ok(report) => { h1 { "Report of " (status.name) } (paged(&report, id, number)) }
             Err(error) => { h1 { "Report of " (status.name) } (unread(&error)) }
@@ -103,7 +103,7 @@ fn shown(report: &Report, number: usize) -> Markup {
             "From " (counted(report.head.measured_runs, "measured run")) " of " (grouped(report.head.planned_runs))
             ", at a confidence level of " (digits(percent)) "\u{a0}%. Baseline: " strong { (report.head.baseline) } "."
         }
-        (PreEscaped(sections(&Document::of_page(report, skipped, BENCHMARKS))))
+        (PreEscaped(sections(&Document::page(report, skipped, BENCHMARKS))))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Strips {
 
 impl Strips {
     /// That of a forest's rows.
-    pub(crate) fn of(forest: &Forest) -> Self {
+    pub(crate) fn new(forest: &Forest) -> Self {
         let axis = forest.strip_axis().across(ENDS.0, ENDS.1);
         let (ticks, decimals) = axis.ticks(TICKS);
         Self { axis, ticks, decimals }

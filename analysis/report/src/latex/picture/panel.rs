@@ -31,11 +31,11 @@ pub(super) fn all(panels: &Panels) -> String {
 
 /// What the marks of versions stand for.
 pub(super) fn keys(versions: &[impl AsRef<str>]) -> String {
-    let of = |(version, name): (usize, &_)| {
-        let name: &str = AsRef::as_ref(name);
-        format!("\\quad\\tikz[x=1mm,y=1mm]{{{}}}~{}", key(version), escaped(name))
-    };
-    versions.iter().enumerate().map(of).collect()
+    let mut text = String::new();
+    for (version, name) in versions.iter().enumerate() {
+        text += &format!("\\quad\\tikz[x=1mm,y=1mm]{{{}}}~{}", key(version), escaped(name.as_ref()));
+    }
+    text
 }
 
 /// The stroke and the mark of a version.

@@ -51,7 +51,7 @@ const ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
-    pub(super) const fn of(plots: Plots) -> Option<&'static Self> {
+    pub(super) const fn for_plots(plots: Plots) -> Option<&'static Self> {
         match plots {
             Plots::None => None,
             Plots::Ascii => Some(&ASCII),

@@ -46,17 +46,17 @@ fn density(page: &mut Page, of: &Panels, names: usize, columns: usize, glyphs: &
     page.lines(&["Density of the wall times".to_owned()]);
     for (version, heights) in cells(of, |cell| highest(cell, grid, &axis, columns)) {
         let most = heights.iter().copied().fold(0.0, f64::max);
-        let height = |height: &f64| {
+        let mut drawn = String::new();
+        for height in heights {
             let share = if most > 0.0 { height / most } else { 0.0 };
-            glyphs.height(if share < THINNEST { 0.0 } else { share })
-        };
-        let drawn: String = heights.iter().map(height).collect();
+            drawn.push(glyphs.height(if share < THINNEST { 0.0 } else { share }));
+        }
         page.lines(&[led(&of.versions[version], names) + &drawn]);
     }
     let lead = " ".repeat(names + 2);
     let unit = format!("\u{a0}{}", of.unit.name);
     page.lines(
-        &labels(&axis, columns, glyphs, (&unit, of.unit.of_ns(1.0))).map(|line| format!("{lead}{line}")),
+        &labels(&axis, columns, glyphs, (&unit, of.unit.from_ns(1.0))).map(|line| format!("{lead}{line}")),
     );
     for (version, cell) in of.figures.cells.iter().enumerate() {
         let Some(fit) = cell.fit.as_ref().filter(|fit| fit.components.len() > 1) else { continue };
@@ -93,8 +93,9 @@ fn heights(
     names: usize,
     glyphs: &Glyphs,
 ) {
-    let all = || rows.iter().flat_map(|(_, values)| values.iter().copied());
-    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    let all: Vec<f64> = rows.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(0.0, f64::max);
     if least >= most {
         if least == most {
             page.lines(&[format!("{title}: all {}", span(least))]);

@@ -51,10 +51,10 @@ enum Form {
 pub(super) fn execute(arguments: &Arguments, tracks: &Tracks, console: &Console) -> Result<Exit, Failure> {
     let gate = arguments.gate.gate()?;
     let report = tracks.require(&arguments.name)?.report()?;
-    let whole = || Document::of_track(&report);
+    let whole = || Document::track(&report);
     match arguments.format {
         Form::Terminal => {
-            let document = if arguments.verbose { whole() } else { Document::brief_of_track(&report) };
+            let document = if arguments.verbose { whole() } else { Document::brief_track(&report) };
             print(console, &render::report::document(&document, console.out))?;
         }
         Form::Html => print(console, &html::page(&whole()))?,
