@@ -62,9 +62,8 @@ impl<W: Write> ArrowWriter<W> {
         let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
         let options = options.map_err(io_error)?;
         let to = match container {
-            Container::File => {
-                FileWriter::try_new_with_options(to, &schema, options).map(|file| IpcWriter::File(Box::new(file)))
-            }
+            Container::File => FileWriter::try_new_with_options(to, &schema, options)
+                .map(|file| IpcWriter::File(Box::new(file))),
             Container::Stream => StreamWriter::try_new_with_options(to, &schema, options)
                 .map(|stream| IpcWriter::Stream(Box::new(stream))),
         };
@@ -199,7 +198,8 @@ fn lists(buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, ArrowError> 
     let mut array = ListBuilder::new(Float64Builder::new()).with_field(element());
     for Buffer { levels, values } in buffers {
         let Values::List { values, repeats } = values else { return Err(other_kind()) };
-        let (mut values, mut begun) = (values.into_iter(), None);
+        let mut values = values.into_iter();
+        let mut begun = None;
         for (level, repeat) in levels.iter().zip(repeats) {
             if repeat == 0
                 && let Some(is_there) = begun.replace(level != NO_LIST)

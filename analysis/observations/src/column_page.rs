@@ -2,7 +2,10 @@
 
 use std::{iter::repeat_n, ops::Range, ptr};
 
-use super::{column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn, row::Row};
+use super::{
+    column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn,
+    row::Row,
+};
 
 pub(super) struct ColumnPage {
     pub(super) columns: Vec<Buffer>,
@@ -84,9 +87,15 @@ impl Buffer {
             ColumnSource::Run(FieldReader::Moment(read)) => {
                 Values::Whole(there(rows, |row| read(row).map(|at| signed(at.0)), &mut levels))
             }
-            ColumnSource::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
-            ColumnSource::Run(FieldReader::Text(read)) => Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels)),
-            ColumnSource::Run(FieldReader::Id(read)) => Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels)),
+            ColumnSource::Metric(of) => {
+                Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels))
+            }
+            ColumnSource::Run(FieldReader::Text(read)) => {
+                Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels))
+            }
+            ColumnSource::Run(FieldReader::Id(read)) => {
+                Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels))
+            }
             ColumnSource::Own(name) => {
                 return Self::new_lists(name, rows);
             }
@@ -207,7 +216,9 @@ impl Levels {
 impl Texts {
     /// The texts that are there, and of each row whether it has one.
     fn from_rows<S: AsRef<str>>(rows: impl ExactSizeIterator<Item = Option<S>>, levels: &mut Levels) -> Self {
-        let (count, mut texts, mut before) = (rows.len(), Self::default(), None);
+        let count = rows.len();
+        let mut texts = Self::default();
+        let mut before = None;
         for (row, text) in rows.enumerate() {
             levels.push(text.is_some());
             let Some(text) = text else { continue };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use speedup_core::{experiment::Experiment, experiment::metric::Metric};
 
-use super::column::{COLUMNS, Column, KEPT, ColumnKind, RANK, FieldReader, SEAT, Value, metric, own};
+use super::column::{COLUMNS, Column, ColumnKind, FieldReader, KEPT, RANK, SEAT, Value, metric, own};
 use super::{row::Row, sheet::RowsPer};
 
 /// A column of an export.

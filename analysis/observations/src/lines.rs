@@ -6,7 +6,10 @@ use std::{borrow::Cow, io, io::Write as _};
 use itoa::Integer;
 use speedup_core::value::{foreign, time::Timestamp};
 
-use super::{column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn, row::Row};
+use super::{
+    column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn,
+    row::Row,
+};
 
 /// Bytes up to the second in a moment's text, `1970-01-01T00:00:00`.
 const TO_THE_SECOND: usize = 19;
@@ -41,22 +44,45 @@ impl Lines {
         for (place, column) in columns.iter().enumerate() {
             self.begin(place);
             match &column.source {
-                ColumnSource::Run(FieldReader::Truth(read)) => {
-                    read(row).iter().for_each(|truth| self.append(if *truth { b"true" } else { b"false" }));
+                ColumnSource::Run(reader) => self.field(*reader, row),
+                ColumnSource::Metric(of) => {
+                    if let Some(number) = metric(row, *of) {
+                        self.number(number);
+                    }
                 }
-                ColumnSource::Run(FieldReader::Count(read)) => read(row).iter().for_each(|number| self.number(*number)),
-                ColumnSource::Run(FieldReader::Signed(read)) => read(row).iter().for_each(|number| self.number(*number)),
-                ColumnSource::Run(FieldReader::Moment(read)) => read(row).iter().for_each(|at| self.moment(*at)),
-                ColumnSource::Run(FieldReader::Text(read)) => read(row).iter().for_each(|text| self.text(text)),
-                ColumnSource::Run(FieldReader::Id(read)) => {
-                    read(row).iter().for_each(|text| self.append(text.as_bytes()));
+                ColumnSource::Own(name) => {
+                    if let Some(values) = own(row, name) {
+                        self.series(values)?;
+                    }
                 }
-                ColumnSource::Metric(of) => metric(row, *of).iter().for_each(|number| self.number(*number)),
-                ColumnSource::Own(name) => own(row, name).map_or(Ok(()), |values| self.series(values))?,
             }
         }
         self.end();
         Ok(())
+    }
+
+    /// Appends what stands in a column, if anything.
+    fn field(&mut self, reader: FieldReader, row: &Row<'_>) {
+        match reader {
+            FieldReader::Truth(read) => match read(row) {
+                Some(true) => self.append(b"true"),
+                Some(false) => self.append(b"false"),
+                None => {}
+            },
+            FieldReader::Count(read) => read(row).into_iter().for_each(|number| self.number(number)),
+            FieldReader::Signed(read) => read(row).into_iter().for_each(|number| self.number(number)),
+            FieldReader::Moment(read) => read(row).into_iter().for_each(|at| self.moment(at)),
+            FieldReader::Text(read) => {
+                if let Some(text) = read(row) {
+                    self.text(&text);
+                }
+            }
+            FieldReader::Id(read) => {
+                if let Some(text) = read(row) {
+                    self.append(text.as_bytes());
+                }
+            }
+        }
     }
 
     pub(super) fn into_text(self) -> Vec<u8> {
@@ -82,7 +108,8 @@ impl Lines {
     }
 
     fn moment(&mut self, at: Timestamp) {
-        let (second, rest) = (at.0 / SECOND_NS, at.0 % SECOND_NS);
+        let second = at.0 / SECOND_NS;
+        let rest = at.0 % SECOND_NS;
         if self.second.as_ref().is_none_or(|(last, _)| *last != second) {
             let mut text = rfc3339(at);
             text.truncate(TO_THE_SECOND);

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, io};
 use speedup_core::experiment::{Experiment, metric::Metric, metric::OwnMetric, metric::Unit as Measured};
 use speedup_core::value::{id::RunIndex, time::Timestamp};
 use speedup_formats::{
-    Hyperfine2Header, MAX_RSS, Name, NameTooLong, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL, write_go,
-    write_hyperfine_1, write_hyperfine_2,
+    Hyperfine2Header, MAX_RSS, Name, NameTooLong, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL,
+    write_go, write_hyperfine_1, write_hyperfine_2,
 };
 
 use super::{column::metric, column::own, lines::rfc3339, row::Row};
@@ -59,7 +59,12 @@ impl Samples {
         Ok(Self {
             metrics,
             cells: BTreeMap::new(),
-            benchmarks: experiment.benchmarks.iter().map(|benchmark| benchmark.name.clone()).zip(0..).collect(),
+            benchmarks: experiment
+                .benchmarks
+                .iter()
+                .map(|benchmark| benchmark.name.clone())
+                .zip(0..)
+                .collect(),
             versions: experiment.versions.iter().map(|version| version.name.clone()).zip(0..).collect(),
             first: None,
         })
@@ -88,9 +93,7 @@ impl Samples {
         let series = self.series(tool)?;
         match tool {
             Tool::Go => write_go(&series).map_err(|error| with_hint(&error, error.hint())),
-            Tool::Hyperfine1 => {
-                write_hyperfine_1(&series).map_err(|error| with_hint(&error, error.hint()))
-            }
+            Tool::Hyperfine1 => write_hyperfine_1(&series).map_err(|error| with_hint(&error, error.hint())),
             Tool::Hyperfine2 => {
                 let start = self.first.map(rfc3339);
                 let header = Hyperfine2Header {
@@ -189,7 +192,9 @@ impl SampleMetric {
     /// Its values in one run, in its unit.
     fn read(&self, row: &Row<'_>) -> Vec<f64> {
         match &self.source {
-            MetricSource::Metric(of) => metric(row, *of).map(|count| count as f64 / self.scale).into_iter().collect(),
+            MetricSource::Metric(of) => {
+                metric(row, *of).map(|count| count as f64 / self.scale).into_iter().collect()
+            }
             MetricSource::Own(name) => own(row, name).map(<[f64]>::to_vec).unwrap_or_default(),
         }
     }

@@ -64,13 +64,7 @@ impl<'a> RunSheet<'a> {
             *count += 1;
             repetitions.push(*count);
         }
-        Self {
-            experiment: status.experiment.to_string(),
-            plan,
-            closed,
-            repetitions,
-            per: RowsPer::default(),
-        }
+        Self { experiment: status.experiment.to_string(), plan, closed, repetitions, per: RowsPer::default() }
     }
 
     /// The same with these rows of runs that several hosts served.

@@ -37,7 +37,8 @@ impl Unit {
 
     /// "12.31 ± 0.12".
     pub(crate) fn with_spread(self, nanoseconds: f64, spread: f64) -> String {
-        let (value, spread) = (nanoseconds / self.nanoseconds, spread / self.nanoseconds);
+        let value = nanoseconds / self.nanoseconds;
+        let spread = spread / self.nanoseconds;
         // Two digits of the spread.
         let digits = decimals(spread / 10.0, 3);
         format!("{value:.digits$} ± {spread:.digits$}")
@@ -68,7 +69,9 @@ pub(crate) fn span(nanoseconds: f64) -> String {
 /// A length of time with the two units that matter.
 pub fn roughly(length: Duration) -> String {
     let seconds = length.as_secs_f64().round() as u64;
-    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    let minutes = seconds / 60;
+    let hours = seconds / 3_600;
+    let days = seconds / 86_400;
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{minutes} min {} s", seconds % 60),

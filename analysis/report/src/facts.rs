@@ -126,10 +126,11 @@ impl SheetCell {
 
     /// A p-value; of those too small to be told, in words that they are.
     pub fn p_value(p: Option<f64>) -> Self {
-        let shown = |p: f64| {
-            if p > LEAST_TOLD { significant(p, 2) } else { format!("< {LEAST_TOLD:e}") }
-        };
-        p.map_or(Self::Absent, |p| Self::Shown(p, shown(p)))
+        match p {
+            Some(p) if p > LEAST_TOLD => Self::Shown(p, significant(p, 2)),
+            Some(p) => Self::Shown(p, format!("< {LEAST_TOLD:e}")),
+            None => Self::Absent,
+        }
     }
 
     fn in_table(&self) -> String {
@@ -159,8 +160,8 @@ impl SheetCell {
 }
 
 fn listed(numbers: &[Option<f64>], shown: impl Fn(f64) -> String, absent: &str, between: &str) -> String {
-    let one = |number: &Option<f64>| number.map_or_else(|| absent.to_owned(), &shown);
-    numbers.iter().map(one).collect::<Vec<_>>().join(between)
+    let texts = numbers.iter().map(|number| number.map_or_else(|| absent.to_owned(), &shown));
+    texts.collect::<Vec<_>>().join(between)
 }
 
 /// A level in percent, with the digits that tell it from certainty.

@@ -104,12 +104,6 @@ fn row(
         IntervalReport::Bounded { method, confidence, .. } => Some((method.as_str(), *confidence)),
         IntervalReport::Missing { .. } => None,
     });
-    let protocol = |report: &Option<ProtocolReport>| {
-        report.as_ref().map_or_else(String::new, |report| report.verdict.words().to_owned())
-    };
-    let needed = |reach: Option<&ReachReport>| {
-        reach.and_then(ReachReport::needed).map_or_else(String::new, |needed| needed.to_string())
-    };
     let advice = comparison.advice.as_ref();
     let mut row = vec![
         report.head.experiment.clone(),
@@ -128,8 +122,8 @@ fn row(
         number(headline.map(|headline| headline.change_percent)),
         number(headline.and_then(|headline| headline.p_value)),
         number(comparison.protocol_of_center().and_then(|protocol| protocol.best.confidence)),
-        protocol(&comparison.mean),
-        protocol(&comparison.median),
+        protocol_verdict(comparison.mean.as_ref()),
+        protocol_verdict(comparison.median.as_ref()),
         number(comparison.probability_faster),
     ];
     row.extend(times(&benchmark.cells[0]));
@@ -145,6 +139,14 @@ fn row(
         row.push(number(cell.wall_ns.as_ref().and_then(|wall| wall.trimmed_mean)));
     }
     row
+}
+
+fn protocol_verdict(report: Option<&ProtocolReport>) -> String {
+    report.map_or_else(String::new, |report| report.verdict.words().to_owned())
+}
+
+fn needed(reach: Option<&ReachReport>) -> String {
+    reach.and_then(ReachReport::needed).map_or_else(String::new, |needed| needed.to_string())
 }
 
 /// The verdict on an endpoint: its ratio stands where a headline's speedup does, above 1 where the candidate is the better.
@@ -212,16 +214,19 @@ fn code(reason: Option<&Reason>) -> String {
 
 /// A row that has these fields, and those of the whole report.
 fn fields(report: &Report, named: &[NamedField]) -> Vec<String> {
-    let field = |column: &&str| match *column {
-        "experiment" => report.head.experiment.clone(),
-        "baseline" => report.head.baseline.clone(),
-        "confidence" => report.head.confidence.to_string(),
-        column => named
-            .iter()
-            .find(|(name, _)| *name == column)
-            .map_or_else(String::new, |(_, field)| field.clone()),
-    };
-    COLUMNS.iter().map(field).collect()
+    let mut fields = Vec::with_capacity(COLUMNS.len());
+    for column in COLUMNS {
+        fields.push(match column {
+            "experiment" => report.head.experiment.clone(),
+            "baseline" => report.head.baseline.clone(),
+            "confidence" => report.head.confidence.to_string(),
+            column => {
+                let named = named.iter().find(|(name, _)| *name == column);
+                named.map_or_else(String::new, |(_, field)| field.clone())
+            }
+        });
+    }
+    fields
 }
 
 fn times(cell: &CellReport) -> [String; 5] {

@@ -8,7 +8,7 @@ use speedup_core::{experiment::commit::Commit, experiment::metric::Better, exper
 use speedup_statistics::track::{ChangeShape, Track};
 
 use crate::document::{
-    Align, Column, Document, Element, Field, Kind, LegendEntry, TextLimit, Table, TableRow, Tone,
+    Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, TextLimit, Tone,
 };
 use crate::{facts::Sheet, facts::SheetCell, facts::number, facts::words, figure::Figure, figure::History};
 
@@ -47,13 +47,11 @@ impl Document {
 fn write_head(document: &mut Document, report: &TrackReport) {
     let terms = &report.terms;
     document.section(Kind::Head, format!("Track {}", terms.name));
-    let named = |commit: &Commit| match commit.revision.as_str() {
-        revision if commit.id.starts_with(revision) => commit.short().to_owned(),
-        revision => format!("{revision} ({})", commit.short()),
+    let references: Vec<String> = terms.references.iter().map(reference).collect();
+    let latest = match &report.commits[..] {
+        [] | [_] => "none yet".to_owned(),
+        [.., latest] => latest.in_words(),
     };
-    let references: Vec<String> = terms.references.iter().map(named).collect();
-    let latest = report.commits.last().filter(|_| report.commits.len() > 1);
-    let latest = latest.map_or_else(|| "none yet".to_owned(), TrackCommit::in_words);
     document.paragraph(
         format!(
             "{} of {}, beside {}; latest {latest}; {} a year declared, of {} together",
@@ -65,6 +63,14 @@ fn write_head(document: &mut Document, report: &TrackReport) {
         ),
         Tone::Plain,
     );
+}
+
+/// A reference by its revision, and its commit where that is not the same.
+fn reference(commit: &Commit) -> String {
+    match commit.revision.as_str() {
+        revision if commit.id.starts_with(revision) => commit.short().to_owned(),
+        revision => format!("{revision} ({})", commit.short()),
+    }
 }
 
 fn alarms(number: f64) -> String {
@@ -145,20 +151,20 @@ fn write_benchmarks(document: &mut Document, report: &TrackReport) {
         Column::new("noise floor", Align::Right, 1),
         Column::new("found", Align::Right, 2),
     ];
-    let row = |benchmark: &TrackBenchmark| {
+    let mut rows = Vec::new();
+    for benchmark in &report.benchmarks {
         let level = benchmark.levels.last();
         let floor = benchmark.noise_floor.as_ref();
-        let within = |of: &RatioReport| spread(of.ratio - 1.0);
-        TableRow::from(vec![
+        rows.push(TableRow::from(vec![
             Field::name(&benchmark.benchmark),
             benchmark.points.len().to_string().into(),
             level.map_or_else(|| NOTHING.to_owned(), |level| shown(&level.ratio)).into(),
             level.map_or(NOTHING, |level| short(report, &level.from)).into(),
             format!("{:.1} of {:.0}", benchmark.evidence, benchmark.threshold).into(),
-            floor.map_or_else(|| NOTHING.to_owned(), |floor| within(&floor.usual)).into(),
-            floor.map_or_else(|| NOTHING.to_owned(), |floor| within(&floor.smallest_found)).into(),
-        ])
-    };
+            floor.map_or_else(|| NOTHING.to_owned(), |floor| spread(floor.usual.ratio - 1.0)).into(),
+            floor.map_or_else(|| NOTHING.to_owned(), |floor| spread(floor.smallest_found.ratio - 1.0)).into(),
+        ]));
+    }
     let level = percent(terms.confidence);
     let better = match terms.better {
         Better::Lower => "less is better",
@@ -169,7 +175,6 @@ fn write_benchmarks(document: &mut Document, report: &TrackReport) {
          Noise floor: within which the reference is of itself in {level} of points. Found: the smallest change that a single point \
          shows in 80\u{a0}% of cases."
     );
-    let rows = report.benchmarks.iter().map(row).collect();
     document.table(Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: true });
 }
 

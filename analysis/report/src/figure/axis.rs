@@ -32,7 +32,8 @@ impl Axis {
             (from, to) = (1.0, 1.0);
         }
         let mut axis = Self { spacing, from, to, start: 0.0, end: 1.0 };
-        let (low, high) = (axis.place(from), axis.place(to));
+        let low = axis.place(from);
+        let high = axis.place(to);
         // Around a single value there is room as well.
         let least = if high == 0.0 { 1.0 } else { high.abs() * 1e-2 };
         let beyond = if high > low { (high - low) * margin } else { least };
@@ -51,7 +52,8 @@ impl Axis {
 
     /// Where a value stands; beyond the ends, at the end.
     pub(crate) fn at(&self, value: f64) -> f64 {
-        let (low, high) = (self.place(self.from), self.place(self.to));
+        let low = self.place(self.from);
+        let high = self.place(self.to);
         let share = ((self.place(value) - low) / (high - low)).clamp(0.0, 1.0);
         share.mul_add(self.end - self.start, self.start)
     }
@@ -83,12 +85,14 @@ impl Axis {
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|by| by * power).find(|step| *step >= rough * 0.7);
         let step = step.unwrap_or(rough);
-        let (first, last) = ((self.from / step).ceil() as i64, (self.to / step).floor() as i64);
+        let first = (self.from / step).ceil() as i64;
+        let last = (self.to / step).floor() as i64;
         ((first..=last).map(|at| at as f64 * step).collect(), decimals(step * 1.000_001, 9))
     }
 
     fn decades(&self, wanted: usize) -> (Vec<f64>, usize) {
-        let (low, high) = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
+        let low = self.from.log10().floor() as i32;
+        let high = self.to.log10().ceil() as i32;
         let all = |within: &[f64]| -> Vec<f64> {
             let values = (low..=high).flat_map(|power| within.iter().map(move |by| by * 10_f64.powi(power)));
             values.filter(|value| self.holds(*value)).collect()

@@ -86,8 +86,7 @@ pub enum Mark {
 impl Forest {
     /// The candidate `at` this place on these benchmarks; `None` where none of them has a speedup.
     pub(crate) fn from_report(report: &Report, at: usize, benchmarks: &[&BenchmarkReport]) -> Option<Self> {
-        let rows: Vec<ForestRow> =
-            benchmarks.iter().map(|benchmark| ForestRow::new(benchmark, at)).collect();
+        let rows: Vec<ForestRow> = benchmarks.iter().map(|benchmark| ForestRow::new(benchmark, at)).collect();
         if rows.iter().all(|row| row.speedup.is_none()) {
             return None;
         }

@@ -117,9 +117,9 @@ fn describe_cells(figures: &BenchmarkFigures, told: impl Fn(&CellFigures) -> Str
 
 fn describe_runs(figures: &BenchmarkFigures) -> String {
     describe_cells(figures, |cell| {
-        let ends = |from: f64, pick: fn(f64, f64) -> f64| cell.values_ns.iter().copied().fold(from, pick);
-        let runs = counted(cell.n, "run");
-        format!("{runs} from {} to {}", span(ends(f64::INFINITY, f64::min)), span(ends(0.0, f64::max)))
+        let least = cell.values_ns.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = cell.values_ns.iter().copied().fold(0.0, f64::max);
+        format!("{} from {} to {}", counted(cell.n, "run"), span(least), span(most))
     })
 }
 
@@ -129,20 +129,21 @@ fn describe_density(figures: &BenchmarkFigures) -> String {
         let peak = peak
             .map_or_else(|| "all times are equal".to_owned(), |(at, _)| format!("densest at {}", span(*at)));
         let Some(fit) = &cell.fit else { return format!("{peak}, without a fitted mixture") };
-        let share = |share: f64| percent((share * 1e2).round() / 1e2);
-        let of =
-            fit.components.iter().map(|one| format!("{} about {}", share(one.weight), span(one.mean_ns)));
-        format!("{peak}, mixture of {}", of.collect::<Vec<_>>().join(" and "))
+        let components = fit.components.iter().map(|one| {
+            let share = percent((one.weight * 1e2).round() / 1e2);
+            format!("{share} about {}", span(one.mean_ns))
+        });
+        format!("{peak}, mixture of {}", components.collect::<Vec<_>>().join(" and "))
     })
 }
 
 fn describe_distribution(figures: &BenchmarkFigures) -> String {
     describe_cells(figures, |cell| {
         let steps = distribution_steps(cell);
-        let at = |share: f64| {
+        let [quarter, half, three_quarters] = [0.25, 0.5, 0.75].map(|share| {
             steps.iter().find(|step| step.1 >= share).map_or_else(String::new, |step| span(step.0))
-        };
-        format!("a quarter within {}, half within {}, three quarters within {}", at(0.25), at(0.5), at(0.75))
+        });
+        format!("a quarter within {quarter}, half within {half}, three quarters within {three_quarters}")
     })
 }
 
@@ -165,15 +166,15 @@ fn describe_hosts(figures: &BenchmarkFigures, hosts: &[String]) -> String {
 
 fn describe_precision(figures: &BenchmarkFigures) -> String {
     let told = figures.precision.iter().flatten().filter_map(|one| {
-        let (now, last) = (now(one)?, one.runs.len() - 1);
-        let at = |at: usize| format!("±{}", half_width(one.relative_half_width[at]));
+        let now = now(one)?;
+        let last = one.runs.len() - 1;
         let text = format!(
-            "{}: {} with {} of each version in {}; {} with {} in {}",
+            "{}: ±{} with {} of each version in {}; ±{} with {} in {}",
             one.candidate,
-            at(now),
+            half_width(one.relative_half_width[now]),
             counted(one.runs[now], "run"),
             span(one.cost_ns[now]),
-            at(last),
+            half_width(one.relative_half_width[last]),
             grouped(one.runs[last]),
             span(one.cost_ns[last])
         );

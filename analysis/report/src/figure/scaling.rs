@@ -43,13 +43,7 @@ impl ScalingFigure {
     /// Of a series of a report.
     pub(crate) fn new(report: &ScalingReport) -> Self {
         let curves: Vec<ScalingSeriesCurve> = report.versions.iter().map(ScalingSeriesCurve::new).collect();
-        let told = |curve: &ScalingSeriesCurve| {
-            let points = curve.points.iter().skip(1).map(|point| {
-                format!("{} on {}", ratio(point.speedup, point.ends), counted(point.hosts as u64, "host"))
-            });
-            format!("{}: {}", curve.version, points.collect::<Vec<_>>().join(", "))
-        };
-        let told: Vec<String> = curves.iter().map(told).collect();
+        let told: Vec<String> = curves.iter().map(ScalingSeriesCurve::in_words).collect();
         Self {
             title: one_line(&format!("Speedup of {} against the number of hosts", report.series)),
             description: one_line(&format!(
@@ -67,19 +61,18 @@ impl ScalingFigure {
     /// The axes of hosts and of speedups.
     pub(crate) fn axes(&self) -> (Axis, Axis) {
         let hosts = Axis::over(Spacing::Logarithmic, self.points().map(|point| point.hosts), 0.04);
-        let ends = |point: &SpeedupPoint| {
+        let mut speedups: Vec<f64> = self.ideal().into_iter().map(|(_, speedup)| speedup).collect();
+        for point in self.points() {
             let (lower, upper) = point.ends.unwrap_or((point.speedup, point.speedup));
-            [lower, point.speedup, upper]
-        };
-        let ideal = self.ideal().into_iter().map(|(_, speedup)| speedup);
-        let speedups = self.points().flat_map(ends).chain(ideal);
-        (hosts, Axis::over(Spacing::Logarithmic, speedups, 0.06))
+            speedups.extend([lower, point.speedup, upper]);
+        }
+        (hosts, Axis::over(Spacing::Logarithmic, speedups.into_iter(), 0.06))
     }
 
     /// The ends of the line of hosts without loss.
     pub(crate) fn ideal(&self) -> Vec<(f64, f64)> {
-        let hosts = || self.points().map(|point| point.hosts);
-        let (fewest, most) = (hosts().fold(f64::INFINITY, f64::min), hosts().fold(0.0, f64::max));
+        let fewest = self.points().map(|point| point.hosts).fold(f64::INFINITY, f64::min);
+        let most = self.points().map(|point| point.hosts).fold(0.0, f64::max);
         if most > fewest { vec![(fewest, 1.0), (most, most / fewest)] } else { Vec::new() }
     }
 
@@ -95,11 +88,19 @@ impl ScalingFigure {
 }
 
 impl ScalingSeriesCurve {
+    fn in_words(&self) -> String {
+        let points = self.points.iter().skip(1).map(|point| {
+            format!("{} on {}", ratio(point.speedup, point.ends), counted(point.hosts as u64, "host"))
+        });
+        format!("{}: {}", self.version, points.collect::<Vec<_>>().join(", "))
+    }
+
     fn new(of: &VersionScaling) -> Self {
         let Some(fewest) = of.rows.first() else {
             return Self { version: one_line(&of.version), points: Vec::new(), fitted: Vec::new() };
         };
-        let (first, last) = (f64::from(fewest.hosts), of.rows.last().map_or(1.0, |row| row.hosts.into()));
+        let first = f64::from(fewest.hosts);
+        let last = of.rows.last().map_or(1.0, |row| row.hosts.into());
         let points = of.rows.iter().filter_map(|row| match &row.speedup {
             None if row.hosts == fewest.hosts => {
                 Some(SpeedupPoint { hosts: first, speedup: 1.0, ends: None })

@@ -47,7 +47,8 @@ pub(super) fn drawn(figure: &Figure) -> String {
 
 fn scaling(figure: &ScalingFigure) -> String {
     let (x, y) = figure.axes();
-    let (x, y) = (x.across(LEFT, RIGHT), y.across(BOTTOM, TOP));
+    let x = x.across(LEFT, RIGHT);
+    let y = y.across(BOTTOM, TOP);
     let place = |(hosts, speedup): (f64, f64)| (x.at(hosts), y.at(speedup));
     let mut drawn = line("quiet", figure.ideal().into_iter().map(place));
     for (version, curve) in figure.curves.iter().enumerate() {

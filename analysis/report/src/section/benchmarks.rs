@@ -89,8 +89,11 @@ fn columns(baseline: &str, candidate: &str, is_family: bool) -> Vec<Column> {
 fn speedup_legend(report: &Report, at: usize) -> String {
     let suite = &report.suites[at];
     let baseline = &report.head.baseline;
-    let speedup =
-        format!("Speedup: {}, {baseline} over {}, above 1 faster", ratio_in_words(report, at), suite.candidate);
+    let speedup = format!(
+        "Speedup: {}, {baseline} over {}, above 1 faster",
+        ratio_in_words(report, at),
+        suite.candidate
+    );
     let level = percent(report.head.confidence);
     if is_by_looks(report) {
         return format!(

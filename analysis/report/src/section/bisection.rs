@@ -6,7 +6,7 @@ use speedup_core::experiment::metric::Metric;
 
 use super::benchmarks::NOTHING;
 use crate::document::{
-    Align, Column, Document, Element, Field, Kind, LegendEntry, TextLimit, Table, TableRow, Tone,
+    Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, TextLimit, Tone,
 };
 use crate::duration::{Unit, four_digits};
 
@@ -21,7 +21,8 @@ pub(super) fn find(report: &Report) -> Option<&BisectionReport> {
 }
 
 pub(super) fn write_verdict(document: &mut Document, bisection: &BisectionReport) {
-    let (text, tone) = (bisection.sentence.clone(), Tone::from(bisection.gated()));
+    let text = bisection.sentence.clone();
+    let tone = Tone::from(bisection.gated());
     document.push(Element::Verdict { text, tone });
     for caveat in &bisection.caveats {
         document.paragraph(caveat, Tone::Plain);
@@ -46,13 +47,14 @@ pub(super) fn write_commits(document: &mut Document, report: &Report) {
     }
     columns.push(Column::new("step here", Align::Right, 0));
     let last = bisection.commits.len().saturating_sub(1);
-    let is_shown = |at: usize, commit: &LineCommit| {
-        [0, last].contains(&at)
-            || commit.state != LineCommitState::NotProbed
-            || commit.probability >= WORTH_A_ROW
-    };
-    let shown = bisection.commits.iter().enumerate().filter(|(at, commit)| is_shown(*at, commit));
-    let rows: Vec<TableRow> = shown.map(|(at, commit)| row(at, commit, is_wall.then_some(unit))).collect();
+    let mut rows = Vec::new();
+    for (at, commit) in bisection.commits.iter().enumerate() {
+        // Hundreds of commits may be of no interest.
+        let is_end = at == 0 || at == last;
+        if is_end || commit.state != LineCommitState::NotProbed || commit.probability >= WORTH_A_ROW {
+            rows.push(row(at, commit, is_wall.then_some(unit)));
+        }
+    }
     let left_out = bisection.commits.len() - rows.len();
     let text = format!(
         "From the good end to the bad one. Median: of the measured runs{}. Step here: the probability that the commit has the step, \
@@ -75,17 +77,19 @@ fn row(at: usize, commit: &LineCommit, unit: Option<Unit>) -> TableRow {
         (_, None) => NOTHING.to_owned(),
         (_, Some(median)) => unit.map_or_else(|| four_digits(median), |unit| unit.plain(median)),
     };
-    let shown = |probability| if at == 0 { NOTHING.to_owned() } else { rounded(probability) };
     let subject = Field { limit: TextLimit::Characters(MOST_OF_A_SUBJECT), ..commit.subject.clone().into() };
     let runs = if commit.runs == 0 { NOTHING.to_owned() } else { commit.runs.to_string() };
     let mut fields = vec![Field::name(&commit.version), subject, runs.into(), median.into()];
-    fields.extend(commit.beforehand.map(|beforehand| shown(beforehand).into()));
-    fields.push(shown(commit.probability).into());
+    fields.extend(commit.beforehand.map(|beforehand| step_here(at, beforehand).into()));
+    fields.push(step_here(at, commit.probability).into());
     TableRow::from(fields)
 }
 
-/// A probability to a tenth of a percent.
-fn rounded(probability: f64) -> String {
+/// The probability that a commit has the step, to a tenth of a percent. The good end has none.
+fn step_here(at: usize, probability: f64) -> String {
+    if at == 0 {
+        return NOTHING.to_owned();
+    }
     match (probability * 1e3).round() / 1e3 {
         0.0 => "< 0.1\u{a0}%".to_owned(),
         rounded => percent(rounded),
@@ -95,12 +99,13 @@ fn rounded(probability: f64) -> String {
 /// Whether no commit from the first of the set to the last but one is of use to a run.
 fn are_alike(bisection: &BisectionReport) -> bool {
     let set = &bisection.set.versions;
-    let at = |version: &String| bisection.commits.iter().position(|commit| commit.version == *version);
-    let [first, last] = [set.first(), set.last()].map(|end| end.and_then(at).unwrap_or(0));
-    let of_no_use = |commit: &LineCommit| {
+    let [first, last] = [set.first(), set.last()].map(|end| {
+        let end = end.and_then(|end| bisection.commits.iter().position(|commit| commit.version == *end));
+        end.unwrap_or(0)
+    });
+    bisection.commits.iter().take(last).skip(first).all(|commit| {
         matches!(commit.state.known(), Some(LineCommitState::NotBuilt | LineCommitState::Failing))
-    };
-    bisection.commits.iter().take(last).skip(first).all(of_no_use)
+    })
 }
 
 /// What to do next.

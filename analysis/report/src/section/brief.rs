@@ -97,17 +97,19 @@ fn shorten(section: &mut Section) {
 }
 
 fn write_caveats(document: &mut Document, warnings: &[Warning], report: &Report) {
-    let weight = |warning: &&Warning| {
-        BY_WEIGHT.iter().position(|code| warning.code == *code).unwrap_or(BY_WEIGHT.len())
-    };
     let mut others: Vec<&Warning> =
         warnings.iter().filter(|warning| SAID.iter().all(|code| warning.code != *code)).collect();
-    others.sort_by_key(weight);
+    // Stable: what has no weight stays in the order of the report.
+    others.sort_by_key(|warning| {
+        BY_WEIGHT.iter().position(|code| warning.code == *code).unwrap_or(BY_WEIGHT.len())
+    });
     if others.is_empty() {
         return;
     }
     document.section(Kind::Caveats, "Caveats");
-    others.iter().take(MOST_CAVEATS).for_each(|warning| closing::write_caveat(document, warning, report));
+    for warning in others.iter().take(MOST_CAVEATS) {
+        closing::write_caveat(document, warning, report);
+    }
     if let Some(more) = others.len().checked_sub(MOST_CAVEATS).filter(|more| *more > 0) {
         document.paragraph(format!("and {more} more: --section caveats"), Tone::Plain);
     }
@@ -136,9 +138,10 @@ fn next(report: &Report) -> String {
     let is_missing_runs = report.head.measured_runs < report.head.planned_runs;
     let is_cancelled =
         report.head.phase == ReportPhase::Cancelling || report.head.phase == ReportPhase::Cancelled;
-    let missing = match is_missing_runs && !is_cancelled {
-        true => "Find out why runs are missing: `speedup explain`, and --section failures. ",
-        false => "",
+    let missing = if is_missing_runs && !is_cancelled {
+        "Find out why runs are missing: `speedup explain`, and --section failures. "
+    } else {
+        ""
     };
     format!("{missing}{}", next_of_results(report))
 }

@@ -41,7 +41,8 @@ pub(super) fn write_runs(document: &mut Document, report: &Report) {
 }
 
 pub(super) fn write(document: &mut Document, report: &Report) {
-    let (method, independence) = (&report.method, &report.independence);
+    let method = &report.method;
+    let independence = &report.independence;
     document.section(Kind::Method, "Method");
     document.paragraph(
         format!(

@@ -4,8 +4,9 @@
 use speedup_analysis::conclusion::Word;
 use speedup_analysis::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
-    AdviceReport, BenchmarkReport, ComparisonReport, ComponentReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
-    POWER, PlacementReport, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
+    AdviceReport, BenchmarkReport, ComparisonReport, ComponentReport, DiagnosticsSummary, HostEffectReport,
+    MixtureReport, POWER, PlacementReport, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport,
+    WithoutReport,
 };
 use speedup_core::experiment::Center;
 

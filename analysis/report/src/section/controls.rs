@@ -36,19 +36,18 @@ pub(super) fn write(document: &mut Document, report: &Report) {
 
 /// The controls of plain samples, as rows.
 pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
-    let row = |row: &ControlRow| {
+    let mut rows = Vec::new();
+    for row in &controls.rows {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
-        let shown = |share| SheetCell::Shown(share, about(share));
-        let reason = row.reason.as_ref();
-        vec![
+        rows.push(vec![
             SheetCell::text(&row.version),
             SheetCell::text(&row.benchmark),
             SheetCell::speedup(row.ratio, ends),
-            row.smallest_effect.map_or(SheetCell::Absent, shown),
+            row.smallest_effect.map_or(SheetCell::Absent, |share| SheetCell::Shown(share, about(share))),
             row.verdict.into(),
-            reason.map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str())),
-        ]
-    };
+            row.reason.as_ref().map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str())),
+        ]);
+    }
     Sheet {
         headings: vec![
             words("control", "control"),
@@ -58,7 +57,7 @@ pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
             words("found", "found"),
             words("reason", "reason"),
         ],
-        rows: controls.rows.iter().map(row).collect(),
+        rows,
     }
 }
 
@@ -68,12 +67,11 @@ fn row(row: &ControlRow) -> TableRow {
         ControlKind::BaselineAgain => "baseline again".to_owned(),
         ControlKind::SameProgram => format!("{}: same program", row.version),
     };
-    let shown = |value: Option<String>| value.unwrap_or_else(|| NOTHING.to_owned());
     TableRow::from(vec![
         Field::name(&row.benchmark),
         kind.into(),
-        shown(row.ratio.map(|value| ratio(value, ends))).into(),
-        shown(row.smallest_effect.map(about)).into(),
+        row.ratio.map_or_else(|| NOTHING.to_owned(), |value| ratio(value, ends)).into(),
+        row.smallest_effect.map_or_else(|| NOTHING.to_owned(), about).into(),
         Field { tone: row.verdict.into(), ..row.verdict.words().into() },
     ])
 }

@@ -3,7 +3,7 @@
 use speedup_analysis::count::{counted, grouped, p_value};
 use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, MissingFinding, Report};
 
-use crate::document::{Align, Column, Document, Field, Kind, TextLimit, Table, TableRow, Tone};
+use crate::document::{Align, Column, Document, Field, Kind, Table, TableRow, TextLimit, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     let MishapTotals { failed_runs, timeouts, lost_attempts, abandoned_runs, late_reports, beyond_plan: _ } =

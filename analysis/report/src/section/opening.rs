@@ -67,10 +67,14 @@ fn write_missing(document: &mut Document, report: &Report) {
     let mut other_abandoned = report.mishaps.abandoned_runs;
     for (at, version) in report.head.versions.iter().enumerate() {
         // One line for all benchmarks; the section on failures lists them one by one.
-        let cells = || report.benchmarks.iter().filter_map(|benchmark| benchmark.cells.get(at));
-        let measured: u64 = cells().map(|cell| cell.n).sum();
-        let failed: u64 = cells().map(|cell| cell.mishaps.failed_runs()).sum();
-        let abandoned: u64 = cells().map(|cell| cell.mishaps.abandoned_runs).sum();
+        let mut measured = 0;
+        let mut failed = 0;
+        let mut abandoned = 0;
+        for cell in report.benchmarks.iter().filter_map(|benchmark| benchmark.cells.get(at)) {
+            measured += cell.n;
+            failed += cell.mishaps.failed_runs();
+            abandoned += cell.mishaps.abandoned_runs;
+        }
         let example = report.benchmarks.iter().find_map(|benchmark| {
             let first = benchmark.cells.get(at)?.mishaps.failures.values().next()?;
             let line = first.example.line.as_ref().map_or_else(String::new, |line| format!(": {line}"));

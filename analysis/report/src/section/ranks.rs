@@ -1,7 +1,7 @@
 //! What the ranks of runs on several hosts took, where the plan has them timed.
 
 use speedup_analysis::count::{counted, decimals, percent, ratio};
-use speedup_analysis::study::{RankValue, RanksReport, Report, VersionRanks};
+use speedup_analysis::study::{RankValue, RanksReport, Report};
 
 use super::benchmarks::NOTHING;
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
@@ -33,29 +33,24 @@ fn values(of: &RanksReport, baseline: &str, confidence: f64) -> Table {
         Column::new(format!("skew, {}", unit_of_skew.name), Align::Left, 0),
         Column::new("imbalance", Align::Left, 1),
     ];
-    let row = |version: &VersionRanks| {
-        let time = |value: &RankValue, unit: Unit| in_digits(value, |ns| unit.from_ns(ns), "");
-        TableRow::from(vec![
+    let mut rows = Vec::new();
+    for version in &of.versions {
+        rows.push(TableRow::from(vec![
             Field::name(&version.version),
             version.n.to_string().into(),
-            shown(version.slowest_ns.as_ref(), |value| time(value, unit)),
+            shown(version.slowest_ns.as_ref(), |value| in_digits(value, |ns| unit.from_ns(ns), "")),
             shown(version.speedup.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
-            shown(version.skew_ns.as_ref(), |value| time(value, unit_of_skew)),
+            shown(version.skew_ns.as_ref(), |value| in_digits(value, |ns| unit_of_skew.from_ns(ns), "")),
             shown(version.imbalance.as_ref(), |value| in_digits(value, |share| 100.0 * share, "\u{a0}%")),
-        ])
-    };
+        ]));
+    }
     let text = format!(
         "Slowest rank: the wall time of a run's slowest rank, the mean over runs. Speedup: that of {baseline} over that of the version, above 1 faster. Skew: by how much it \
          exceeds the fastest rank's, imbalance: by how much it exceeds the mean of all ranks; medians over runs. Intervals: two-sided at {}, each by itself; no gate goes \
          by them. More often than chance: were all ranks alike, each would be the slowest of a run as often as any other.",
         percent(confidence)
     );
-    Table {
-        columns,
-        rows: of.versions.iter().map(row).collect(),
-        legend: vec![LegendEntry::always(text)],
-        tells_left_out: true,
-    }
+    Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: true }
 }
 
 fn shown(value: Option<&RankValue>, as_text: impl Fn(&RankValue) -> String) -> Field {

@@ -1,9 +1,7 @@
 //! What more hosts bring: the scaling series of the plan.
 
 use speedup_analysis::count::{percent, ratio};
-use speedup_analysis::study::{
-    EfficiencyRatioRow, Report, ScalingReport, ScalingRow, ScalingValue, VersionScaling,
-};
+use speedup_analysis::study::{Report, ScalingReport, ScalingValue};
 use speedup_core::experiment::gang::ScalingLaw;
 
 use super::{benchmarks::NOTHING, endpoints::in_words};
@@ -77,18 +75,24 @@ fn values(of: &ScalingReport, context: SeriesContext<'_>) -> Table {
         Column::new("efficiency", Align::Left, 0),
         Column::new("serial fraction", Align::Left, 1),
     ];
-    let row = |(version, row): (&VersionScaling, &ScalingRow)| {
-        TableRow::from(vec![
-            Field::name(&version.version),
-            row.hosts.to_string().into(),
-            row.n.to_string().into(),
-            unit.map_or_else(|| four_digits(row.mean), |(unit, ns)| unit.plain(row.mean * ns)).into(),
-            shown(row.speedup.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
-            shown(row.efficiency.as_ref(), in_percent),
-            shown(row.serial_fraction.as_ref(), fraction),
-        ])
-    };
-    let rows = of.versions.iter().flat_map(|version| version.rows.iter().map(move |row| (version, row)));
+    let mut rows = Vec::new();
+    for version in &of.versions {
+        for row in &version.rows {
+            let mean = match unit {
+                Some((unit, ns)) => unit.plain(row.mean * ns),
+                None => four_digits(row.mean),
+            };
+            rows.push(TableRow::from(vec![
+                Field::name(&version.version),
+                row.hosts.to_string().into(),
+                row.n.to_string().into(),
+                mean.into(),
+                shown(row.speedup.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
+                shown(row.efficiency.as_ref(), in_percent),
+                shown(row.serial_fraction.as_ref(), fraction),
+            ]));
+        }
+    }
     let grown = match of.law {
         ScalingLaw::Strong => "",
         ScalingLaw::Weak => {
@@ -101,12 +105,7 @@ fn values(of: &ScalingReport, context: SeriesContext<'_>) -> Table {
          numbers of hosts together.",
         percent(context.confidence)
     );
-    Table {
-        columns,
-        rows: rows.map(row).collect(),
-        legend: vec![LegendEntry::always(text)],
-        tells_left_out: true,
-    }
+    Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: true }
 }
 
 /// Each candidate against the baseline.
@@ -117,22 +116,24 @@ fn ratios(of: &ScalingReport, context: SeriesContext<'_>) -> Table {
         Column::new("ratio of efficiencies", Align::Left, 0),
         Column::new("scales", Align::Left, 0),
     ];
-    let row = |candidate: &str, row: &EfficiencyRatioRow| {
-        TableRow::from(vec![
-            Field::name(candidate),
-            row.hosts.to_string().into(),
-            shown(row.ratio.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
-            in_words(row.verdict),
-        ])
-    };
-    let rows = of.comparisons.iter().flat_map(|one| one.rows.iter().map(|of| row(&one.candidate, of)));
+    let mut rows = Vec::new();
+    for comparison in &of.comparisons {
+        for row in &comparison.rows {
+            rows.push(TableRow::from(vec![
+                Field::name(&comparison.candidate),
+                row.hosts.to_string().into(),
+                shown(row.ratio.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
+                in_words(row.verdict),
+            ]));
+        }
+    }
     let text = format!(
         "Ratio: the candidate's efficiency over that of {}, above 1 where it loses less on more hosts, which does not say \
          that it is faster; its interval at {} is of all numbers of hosts together. No gate goes by it.",
         context.baseline,
         percent(context.confidence)
     );
-    Table { columns, rows: rows.collect(), legend: vec![LegendEntry::always(text)], tells_left_out: true }
+    Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: true }
 }
 
 fn shown(value: Option<&ScalingValue>, as_text: impl Fn(&ScalingValue) -> String) -> Field {
@@ -144,9 +145,12 @@ fn fraction(value: &ScalingValue) -> String {
     if value.estimate > 1.0 { ">\u{a0}100\u{a0}%".to_owned() } else { in_percent(value) }
 }
 
+fn rounded(share: f64) -> String {
+    format!("{:.1}", 100.0 * share).replace('-', "−")
+}
+
 /// "86.6 % [84.2, 88.9]".
 fn in_percent(value: &ScalingValue) -> String {
-    let rounded = |share: f64| format!("{:.1}", 100.0 * share).replace('-', "−");
     let ends = value.interval.ends();
     let ends =
         ends.map_or_else(String::new, |(lower, upper)| format!(" [{}, {}]", rounded(lower), rounded(upper)));

@@ -23,7 +23,8 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
     if report.benchmarks.len() < 2 {
         return;
     }
-    let (baseline, candidate) = (&report.head.baseline, &suite.candidate);
+    let baseline = &report.head.baseline;
+    let candidate = &suite.candidate;
     if !suite.overall.is_empty() {
         let over = counted(suite.over, "benchmark");
         let weights = &report.method.weights;
@@ -211,11 +212,8 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
 }
 
 fn proportion_row(proportion: &ProportionReport) -> Vec<Field> {
-    let share = if proportion.nothing_known() {
-        NOTHING.to_owned()
-    } else {
-        percent_rounded(proportion.estimate)
-    };
+    let share =
+        if proportion.nothing_known() { NOTHING.to_owned() } else { percent_rounded(proportion.estimate) };
     let condition = match (proportion.is_exact(), proportion.condition_holds) {
         (true, _) => NOTHING,
         (false, true) => "yes",

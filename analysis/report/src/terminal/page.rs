@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
 use speedup_analysis::count::counted;
 
 use super::{Plots, Terminal};
-use crate::document::{Align, Column, Field, TextLimit, Table, Tone};
+use crate::document::{Align, Column, Field, Table, TextLimit, Tone};
 use crate::names::{labels, shortened};
 
 /// How far everything under a heading stands in.
@@ -122,7 +122,8 @@ impl Page {
             let text = format!("Left out to fit the terminal: {}.", counted(left_out as u64, "column"));
             self.paragraph(&text, Tone::Plain);
         }
-        let shown = table.legend.iter().filter(|part| part.column.is_none_or(|column| kept.contains(&column)));
+        let shown =
+            table.legend.iter().filter(|part| part.column.is_none_or(|column| kept.contains(&column)));
         let legend: Vec<&str> = shown.map(|part| part.text.as_str()).collect();
         self.paragraph(&legend.join(" "), Tone::Plain);
     }

@@ -114,7 +114,8 @@ fn line(
     }
     let Some(Strip { at, interval, mark }) = strip else { return cells.into_iter().collect() };
     if let Some((lower, upper)) = interval {
-        let (from, to) = (column(axis, lower), column(axis, upper));
+        let from = column(axis, lower);
+        let to = column(axis, upper);
         cells[from..=to].fill(glyphs.line);
         cells[from] = if axis.holds(lower) { glyphs.lower } else { glyphs.before };
         cells[to] = if axis.holds(upper) { glyphs.upper } else { glyphs.beyond };
@@ -133,10 +134,12 @@ fn line(
 /// The line of the axis, and its labels with a unit of which one of the axis is so many.
 fn labels(axis: &Axis, columns: usize, glyphs: &Glyphs, (unit, of_one): (&str, f64)) -> [String; 2] {
     let (ticks, decimals) = axis.ticks_in(1.0 / of_one, columns / COLUMNS_OF_A_LABEL);
-    let (mut line, mut words) = (vec![glyphs.line; columns], vec![' '; columns]);
+    let mut line = vec![glyphs.line; columns];
+    let mut words = vec![' '; columns];
     let mut free = 0;
     for tick in ticks {
-        let (at, label) = (column(axis, tick / of_one), format!("{}{unit}", label(tick, decimals)));
+        let at = column(axis, tick / of_one);
+        let label = format!("{}{unit}", label(tick, decimals));
         line[at] = glyphs.tick;
         let wide = label.chars().count();
         let from = at.saturating_sub(wide / 2).min(columns.saturating_sub(wide));

@@ -42,7 +42,8 @@ pub(super) fn parts(figure: &Forest) -> Vec<(Markup, usize)> {
 
 fn grid(axis: &Axis, height: usize) -> Markup {
     let (ticks, decimals) = axis.ticks(TICKS);
-    let (base, one) = (height - BOTTOM, percentage(axis.at(1.0)));
+    let base = height - BOTTOM;
+    let one = percentage(axis.at(1.0));
     html! {
         @for tick in ticks {
             @let x = percentage(axis.at(tick));

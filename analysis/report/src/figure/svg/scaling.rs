@@ -11,7 +11,8 @@ const BAR: f64 = 3.0;
 
 pub(super) fn drawn(figure: &ScalingFigure) -> Markup {
     let (x, y) = figure.axes();
-    let (x, y) = (x.across(LEFT, RIGHT), y.across(BOTTOM, TOP));
+    let x = x.across(LEFT, RIGHT);
+    let y = y.across(BOTTOM, TOP);
     let place = |(hosts, speedup): (f64, f64)| (x.at(hosts), y.at(speedup));
     let drawn = html! {
         path class="one" d=(line(figure.ideal().into_iter().map(place))) {}

@@ -84,7 +84,8 @@ fn rows_of(rows: &[Row<'_>], axis: &Axis, ticks: &[(f64, String)], reference: Op
         inside += &words("left,inner sep=0pt", END, y, row.label);
         let Some(value) = row.at else { continue };
         if let Some((lower, upper)) = row.interval {
-            let (from, to) = (axis.at(lower), axis.at(upper));
+            let from = axis.at(lower);
+            let to = axis.at(upper);
             // An end beyond the drawing has no bar but a point.
             let end = |holds: bool, end: &'static str| if holds { "|" } else { end };
             let ends = format!("{}-{}", end(axis.holds(lower), "<"), end(axis.holds(upper), ">"));

@@ -102,7 +102,8 @@ fn heights(
         }
         return;
     }
-    let (low, high) = (glyphs.levels[0], glyphs.levels[glyphs.levels.len() - 1]);
+    let low = glyphs.levels[0];
+    let high = glyphs.levels[glyphs.levels.len() - 1];
     page.lines(&[format!("{title}: {low} {} to {high} {}", span(least), span(most))]);
     for (version, values) in rows {
         let drawn: String =
