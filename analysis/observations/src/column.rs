@@ -45,7 +45,7 @@ pub(super) type IdText = ArrayString<{ 2 * blake3::OUT_LEN }>;
 
 /// How a column is read off a row: all that stands in it is of one type.
 #[derive(Clone, Copy)]
-pub(super) enum FieldReader {
+pub(super) enum Reader {
     Truth(fn(&Row<'_>) -> Option<bool>),
     Count(fn(&Row<'_>) -> Option<u64>),
     Signed(fn(&Row<'_>) -> Option<i64>),
@@ -55,7 +55,7 @@ pub(super) enum FieldReader {
     Id(fn(&Row<'_>) -> Option<IdText>),
 }
 
-impl FieldReader {
+impl Reader {
     /// The type of all that stands there.
     pub(super) const fn kind(self) -> ColumnKind {
         match self {
@@ -83,7 +83,7 @@ impl FieldReader {
 /// A column: its name, and what stands in it.
 pub(super) struct Column {
     pub(super) name: &'static str,
-    pub(super) read: FieldReader,
+    pub(super) read: Reader,
     pub(super) meaning: &'static str,
 }
 
@@ -91,7 +91,7 @@ macro_rules! columns {
     ($($(#[doc = $meaning:literal])* $name:ident: $kind:ident, $row:ident => $value:expr;)*) => {
         [$(Column {
             name: stringify!($name),
-            read: FieldReader::$kind(|$row| $value.map(Into::into)),
+            read: Reader::$kind(|$row| $value.map(Into::into)),
             meaning: concat!($($meaning),*),
         }),*]
     };

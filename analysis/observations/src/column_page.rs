@@ -3,8 +3,7 @@
 use std::{iter::repeat_n, ops::Range, ptr};
 
 use super::{
-    column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn,
-    row::Row,
+    column::Reader, column::metric, column::own, column_set::ExportColumn, column_set::Source, row::Row,
 };
 
 pub(super) struct ColumnPage {
@@ -76,27 +75,25 @@ impl ColumnPage {
 }
 
 impl Buffer {
-    fn new(source: &ColumnSource, rows: &[Row<'_>]) -> Self {
+    fn new(source: &Source, rows: &[Row<'_>]) -> Self {
         let mut levels = Levels::none_yet();
         let values = match source {
-            ColumnSource::Run(FieldReader::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
-            ColumnSource::Run(FieldReader::Count(read)) => {
+            Source::Run(Reader::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
+            Source::Run(Reader::Count(read)) => {
                 Values::Whole(there(rows, |row| read(row).map(signed), &mut levels))
             }
-            ColumnSource::Run(FieldReader::Signed(read)) => Values::Whole(there(rows, read, &mut levels)),
-            ColumnSource::Run(FieldReader::Moment(read)) => {
+            Source::Run(Reader::Signed(read)) => Values::Whole(there(rows, read, &mut levels)),
+            Source::Run(Reader::Moment(read)) => {
                 Values::Whole(there(rows, |row| read(row).map(|at| signed(at.0)), &mut levels))
             }
-            ColumnSource::Metric(of) => {
-                Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels))
-            }
-            ColumnSource::Run(FieldReader::Text(read)) => {
+            Source::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
+            Source::Run(Reader::Text(read)) => {
                 Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels))
             }
-            ColumnSource::Run(FieldReader::Id(read)) => {
+            Source::Run(Reader::Id(read)) => {
                 Values::Text(Texts::from_rows(rows.iter().map(read), &mut levels))
             }
-            ColumnSource::Own(name) => {
+            Source::Own(name) => {
                 return Self::new_lists(name, rows);
             }
         };

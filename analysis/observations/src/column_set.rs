@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use speedup_core::{experiment::Experiment, experiment::metric::Metric};
 
-use super::column::{COLUMNS, Column, ColumnKind, FieldReader, KEPT, RANK, SEAT, Value, metric, own};
+use super::column::{COLUMNS, Column, ColumnKind, KEPT, RANK, Reader, SEAT, Value, metric, own};
 use super::{row::Row, sheet::RowsPer};
 
 /// A column of an export.
 pub(super) struct ExportColumn {
     pub(super) name: String,
-    pub(super) source: ColumnSource,
+    pub(super) source: Source,
     /// What stands in it, in words.
     pub(super) meaning: String,
     /// The unit of its numbers, as pint and UDUNITS spell it; of an own metric as the plan does.
@@ -30,16 +30,16 @@ const UNITS: [(&str, &str); 7] = [
 ];
 
 impl ExportColumn {
-    fn new(name: &str, source: ColumnSource, meaning: &str) -> Self {
+    fn new(name: &str, source: Source, meaning: &str) -> Self {
         let unit = UNITS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, unit)| (*unit).to_owned());
         Self { name: name.to_owned(), source, meaning: meaning.trim().to_owned(), unit }
     }
 }
 
 /// What stands in a column.
-pub(super) enum ColumnSource {
+pub(super) enum Source {
     /// What every export has.
-    Run(FieldReader),
+    Run(Reader),
     /// A metric of the instrument.
     Metric(Metric),
     /// An own metric of the experiment, by its name there.
@@ -50,7 +50,7 @@ pub(super) enum ColumnSource {
 const OWN_MEANING: &str =
     "A metric of the plan's own: the values that the program printed, one per iteration.";
 
-impl ColumnSource {
+impl Source {
     /// The type of what stands in it.
     pub(super) const fn kind(&self) -> ColumnKind {
         match self {
@@ -83,12 +83,12 @@ pub(super) fn columns(experiment: &Experiment, per: RowsPer, with_output: bool) 
     let words = metric_words();
     for metric in &experiment.metrics {
         let meaning = words.get(metric.name()).map_or("", String::as_str);
-        columns.push(ExportColumn::new(metric.column(), ColumnSource::Metric(*metric), meaning));
+        columns.push(ExportColumn::new(metric.column(), Source::Metric(*metric), meaning));
     }
     for own in &experiment.own_metrics {
         columns.push(ExportColumn {
             name: format!("output.{}", own.name),
-            source: ColumnSource::Own(own.name.clone()),
+            source: Source::Own(own.name.clone()),
             meaning: OWN_MEANING.to_owned(),
             unit: Some(own.unit.clone()).filter(|unit| !unit.is_empty()),
         });
@@ -100,9 +100,7 @@ pub(super) fn columns(experiment: &Experiment, per: RowsPer, with_output: bool) 
 }
 
 fn run_columns(columns: &[Column]) -> impl Iterator<Item = ExportColumn> {
-    columns
-        .iter()
-        .map(|column| ExportColumn::new(column.name, ColumnSource::Run(column.read), column.meaning))
+    columns.iter().map(|column| ExportColumn::new(column.name, Source::Run(column.read), column.meaning))
 }
 
 /// The words of each metric by its name: the schema of a plan has them.

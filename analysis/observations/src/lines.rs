@@ -7,8 +7,7 @@ use itoa::Integer;
 use speedup_core::value::{foreign, time::Timestamp};
 
 use super::{
-    column::FieldReader, column::metric, column::own, column_set::ColumnSource, column_set::ExportColumn,
-    row::Row,
+    column::Reader, column::metric, column::own, column_set::ExportColumn, column_set::Source, row::Row,
 };
 
 /// Bytes up to the second in a moment's text, `1970-01-01T00:00:00`.
@@ -44,45 +43,20 @@ impl Lines {
         for (place, column) in columns.iter().enumerate() {
             self.begin(place);
             match &column.source {
-                ColumnSource::Run(reader) => self.field(*reader, row),
-                ColumnSource::Metric(of) => {
-                    if let Some(number) = metric(row, *of) {
-                        self.number(number);
-                    }
+                Source::Run(Reader::Truth(read)) => {
+                    read(row).iter().for_each(|truth| self.append(if *truth { b"true" } else { b"false" }));
                 }
-                ColumnSource::Own(name) => {
-                    if let Some(values) = own(row, name) {
-                        self.series(values)?;
-                    }
-                }
+                Source::Run(Reader::Count(read)) => read(row).iter().for_each(|number| self.number(*number)),
+                Source::Run(Reader::Signed(read)) => read(row).iter().for_each(|number| self.number(*number)),
+                Source::Run(Reader::Moment(read)) => read(row).iter().for_each(|at| self.moment(*at)),
+                Source::Run(Reader::Text(read)) => read(row).iter().for_each(|text| self.text(text)),
+                Source::Run(Reader::Id(read)) => read(row).iter().for_each(|id| self.append(id.as_bytes())),
+                Source::Metric(of) => metric(row, *of).iter().for_each(|number| self.number(*number)),
+                Source::Own(name) => own(row, name).map_or(Ok(()), |values| self.series(values))?,
             }
         }
         self.end();
         Ok(())
-    }
-
-    /// Appends what stands in a column, if anything.
-    fn field(&mut self, reader: FieldReader, row: &Row<'_>) {
-        match reader {
-            FieldReader::Truth(read) => match read(row) {
-                Some(true) => self.append(b"true"),
-                Some(false) => self.append(b"false"),
-                None => {}
-            },
-            FieldReader::Count(read) => read(row).into_iter().for_each(|number| self.number(number)),
-            FieldReader::Signed(read) => read(row).into_iter().for_each(|number| self.number(number)),
-            FieldReader::Moment(read) => read(row).into_iter().for_each(|at| self.moment(at)),
-            FieldReader::Text(read) => {
-                if let Some(text) = read(row) {
-                    self.text(&text);
-                }
-            }
-            FieldReader::Id(read) => {
-                if let Some(text) = read(row) {
-                    self.append(text.as_bytes());
-                }
-            }
-        }
     }
 
     pub(super) fn into_text(self) -> Vec<u8> {

@@ -281,39 +281,37 @@ fn reason(reason: Option<&Reason>) -> SheetCell {
     reason.map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str()))
 }
 
-fn lower(interval: &IntervalAnswer) -> SheetCell {
+/// The ends of an interval, the level that it achieves, and the full name of its method.
+fn interval_cells(interval: &IntervalAnswer) -> [SheetCell; 4] {
     match interval {
-        IntervalAnswer::Bounded { lower, .. } => SheetCell::optional(*lower),
-        IntervalAnswer::Missing { .. } => SheetCell::Absent,
+        IntervalAnswer::Bounded { lower, upper, confidence, method, .. } => [
+            SheetCell::optional(*lower),
+            SheetCell::optional(*upper),
+            SheetCell::Number(*confidence),
+            SheetCell::text(method),
+        ],
+        IntervalAnswer::Missing { .. } => [const { SheetCell::Absent }; 4],
     }
+}
+
+fn lower(interval: &IntervalAnswer) -> SheetCell {
+    let [lower, ..] = interval_cells(interval);
+    lower
 }
 
 fn upper(interval: &IntervalAnswer) -> SheetCell {
-    match interval {
-        IntervalAnswer::Bounded { upper, .. } => SheetCell::optional(*upper),
-        IntervalAnswer::Missing { .. } => SheetCell::Absent,
-    }
+    let [_, upper, ..] = interval_cells(interval);
+    upper
 }
 
-/// The level that an interval achieves.
 fn achieved(interval: &IntervalAnswer) -> SheetCell {
-    match interval {
-        IntervalAnswer::Bounded { confidence, .. } => SheetCell::Number(*confidence),
-        IntervalAnswer::Missing { .. } => SheetCell::Absent,
-    }
+    let [.., achieved, _] = interval_cells(interval);
+    achieved
 }
 
-/// The full name of the method that made an interval.
 fn method(interval: &IntervalAnswer) -> SheetCell {
-    match interval {
-        IntervalAnswer::Bounded { method, .. } => SheetCell::text(method),
-        IntervalAnswer::Missing { .. } => SheetCell::Absent,
-    }
-}
-
-/// The ends of an interval, the level that it achieves, and its method.
-fn interval_cells(interval: &IntervalAnswer) -> [SheetCell; 4] {
-    [lower(interval), upper(interval), achieved(interval), method(interval)]
+    let [.., method] = interval_cells(interval);
+    method
 }
 
 /// The codes of warnings, each once.

@@ -31,7 +31,8 @@ impl Unit {
         UNITS.into_iter().find(|unit| asked >= unit.nanoseconds).unwrap_or(UNITS[3])
     }
 
-    pub(crate) fn from_ns(self, nanoseconds: f64) -> f64 {
+    /// Nanoseconds in this unit.
+    pub(crate) fn convert(self, nanoseconds: f64) -> f64 {
         nanoseconds / self.nanoseconds
     }
 

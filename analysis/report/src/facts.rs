@@ -246,13 +246,9 @@ impl Sheet {
 
     /// For programs (RFC 4180).
     pub fn csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        // Writing into memory does not fail, and rows are as long as their heading.
-        let _ = writer.write_record(self.headings.iter().map(|heading| heading.name));
-        for row in &self.rows {
-            let _ = writer.write_record(row.iter().map(SheetCell::in_csv));
-        }
-        written(writer)
+        let headings = self.headings.iter().map(|heading| heading.name.to_owned()).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(SheetCell::in_csv).collect());
+        csv_text(headings, rows)
     }
 }
 
@@ -263,8 +259,13 @@ impl From<&SheetCell> for Field {
     }
 }
 
-/// The table that was written, in which no text of others is obeyed.
-pub(crate) fn written(writer: csv::Writer<Vec<u8>>) -> String {
+/// Comma-separated values, in which no text of others is obeyed.
+pub(crate) fn csv_text(headings: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for record in std::iter::once(headings).chain(rows) {
+        // Writing into memory does not fail, and rows are as long as their heading.
+        let _ = writer.write_record(record);
+    }
     let bytes = writer.into_inner().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     foreign::without_commands(&foreign::lines(&text)).into_owned()

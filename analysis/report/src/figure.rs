@@ -9,10 +9,10 @@ mod proportion;
 mod scaling;
 pub mod svg;
 
-pub use self::forest::{Forest, ForestRow, Mark};
+pub use self::forest::{Forest, IntervalRow, Mark};
 pub use self::history::{History, HistoryPoint, HistoryStep};
 pub use self::panel::{Panel, PanelKind, Panels};
-pub use self::proportion::{ProportionFigure, ProportionRow};
+pub use self::proportion::ProportionFigure;
 pub use self::scaling::{ScalingFigure, ScalingSeriesCurve, SpeedupPoint};
 
 /// A drawing.

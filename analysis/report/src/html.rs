@@ -6,7 +6,7 @@ use speedup_core::value::foreign::without_commands;
 
 use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, TableRow, Tone};
 pub use crate::figure::svg::STYLE;
-use crate::figure::{Figure, Forest, ForestRow, History, Mark, Panels, ScalingFigure, svg};
+use crate::figure::{Figure, Forest, History, IntervalRow, Mark, Panels, ScalingFigure, svg};
 
 /// Nothing is loaded and nothing executed, whatever stands in the report.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -98,32 +98,21 @@ fn drawn_section(section: &Section, id: &str) -> Markup {
 
 /// Whether a section is for who wants to know more than what was shown and what that is worth.
 const fn is_folded(kind: Kind) -> bool {
-    match kind {
-        Kind::Advice
-        | Kind::Proportion
-        | Kind::Multiplicity
-        | Kind::SpeedupTest
-        | Kind::Mixtures
-        | Kind::Metric
-        | Kind::Independence
-        | Kind::Diagnostics
-        | Kind::Method => true,
-        Kind::Head
-        | Kind::Verdict
-        | Kind::Rule
-        | Kind::Benchmarks
-        | Kind::Endpoints
-        | Kind::Scaling
-        | Kind::Ranks
-        | Kind::Suite
-        | Kind::TrueShare
-        | Kind::Controls
-        | Kind::Exclusions
-        | Kind::Mishaps
-        | Kind::Caveats
-        | Kind::Runs
-        | Kind::Next => false,
-    }
+    use Kind::{
+        Advice, Diagnostics, Independence, Method, Metric, Mixtures, Multiplicity, Proportion, SpeedupTest,
+    };
+    matches!(
+        kind,
+        Advice
+            | Proportion
+            | Multiplicity
+            | SpeedupTest
+            | Mixtures
+            | Metric
+            | Independence
+            | Diagnostics
+            | Method
+    )
 }
 
 /// The word for each section, numbered where there are several of a kind.
@@ -263,7 +252,7 @@ fn strips(table: &Table, forest: &Forest, id: &str, about: &str) -> Markup {
     }
 }
 
-fn strip_row(table: &Table, row: &TableRow, of: &ForestRow, strips: &svg::Strips, drawn: usize) -> Markup {
+fn strip_row(table: &Table, row: &TableRow, of: &IntervalRow, strips: &svg::Strips, drawn: usize) -> Markup {
     html! {
         tr class=[(of.mark == Mark::Neither).then_some("unchanged")] {
             @for (at, (field, column)) in row.fields.iter().zip(&table.columns).enumerate() {

@@ -162,33 +162,10 @@ fn push(text: &mut String, c: char) {
 }
 
 fn push_letter(text: &mut String, c: char) {
-    const GREEK: [(char, &str); 24] = [
-        ('α', "alpha"),
-        ('β', "beta"),
-        ('γ', "gamma"),
-        ('δ', "delta"),
-        ('ε', "varepsilon"),
-        ('ζ', "zeta"),
-        ('η', "eta"),
-        ('θ', "theta"),
-        ('κ', "kappa"),
-        ('λ', "lambda"),
-        ('ν', "nu"),
-        ('ξ', "xi"),
-        ('π', "pi"),
-        ('ρ', "rho"),
-        ('σ', "sigma"),
-        ('τ', "tau"),
-        ('φ', "varphi"),
-        ('χ', "chi"),
-        ('ψ', "psi"),
-        ('ω', "omega"),
-        ('Δ', "Delta"),
-        ('Σ', "Sigma"),
-        ('Φ', "Phi"),
-        ('Ω', "Omega"),
-    ];
-    if let Some((_, name)) = GREEK.iter().find(|(letter, _)| *letter == c) {
+    /// Letters, each with the name of its command.
+    const GREEK: &str = "αalpha βbeta γgamma δdelta εvarepsilon ζzeta ηeta θtheta κkappa λlambda νnu ξxi \
+        πpi ρrho σsigma τtau φvarphi χchi ψpsi ωomega ΔDelta ΣSigma ΦPhi ΩOmega";
+    if let Some(name) = GREEK.split(' ').find_map(|letter| letter.strip_prefix(c)) {
         *text += &format!("$\\{name}$");
         return;
     }

@@ -6,61 +6,21 @@ mod estimates;
 
 use speedup_analysis::conclusion::Reason;
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, ComparisonReport, ControlRow, EndpointReport, EndpointRow, IntervalReport,
+    BenchmarkReport, ComparisonReport, ControlRow, EndpointReport, EndpointRow, IntervalReport,
     ProtocolReport, ReachReport, Report,
 };
 
-use crate::facts::written;
+use crate::facts::csv_text;
 
 /// The columns, in their order.
-const COLUMNS: [&str; 46] = [
-    "experiment",
-    "benchmark",
-    "baseline",
-    "candidate",
-    "verdict",
-    "by",
-    "reason",
-    "confidence",
-    "speedup",
-    "speedup_lower",
-    "speedup_upper",
-    "interval_confidence",
-    "interval_method",
-    "change_percent",
-    "p_value",
-    "best_confidence",
-    "verdict_by_mean",
-    "verdict_by_median",
-    "probability_faster",
-    "baseline_runs",
-    "baseline_median_ns",
-    "baseline_mean_ns",
-    "baseline_sd_ns",
-    "baseline_min_ns",
-    "candidate_runs",
-    "candidate_median_ns",
-    "candidate_mean_ns",
-    "candidate_sd_ns",
-    "candidate_min_ns",
-    "runs_to_show",
-    "runs_to_one_percent",
-    "finding",
-    "endpoint",
-    "adjusted_verdict",
-    "adjusted_p_value",
-    "smallest_effect",
-    "difference",
-    "difference_lower",
-    "difference_upper",
-    "series",
-    "hosts",
-    "estimate",
-    "estimate_lower",
-    "estimate_upper",
-    "baseline_trimmed_mean_ns",
-    "candidate_trimmed_mean_ns",
-];
+const COLUMNS: &str = "experiment,benchmark,baseline,candidate,verdict,by,reason,confidence,speedup,speedup_lower,\
+    speedup_upper,interval_confidence,interval_method,change_percent,p_value,best_confidence,\
+    verdict_by_mean,verdict_by_median,probability_faster,baseline_runs,baseline_median_ns,\
+    baseline_mean_ns,baseline_sd_ns,baseline_min_ns,candidate_runs,candidate_median_ns,\
+    candidate_mean_ns,candidate_sd_ns,candidate_min_ns,runs_to_show,runs_to_one_percent,finding,\
+    endpoint,adjusted_verdict,adjusted_p_value,smallest_effect,difference,difference_lower,\
+    difference_upper,series,hosts,estimate,estimate_lower,estimate_upper,baseline_trimmed_mean_ns,\
+    candidate_trimmed_mean_ns";
 
 /// What a row is about: its column `finding`.
 const HEADLINE: &str = "headline";
@@ -69,76 +29,72 @@ const CONTROL: &str = "control";
 
 /// The table, with a heading.
 pub fn csv(report: &Report) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing into memory does not fail, and rows are as long as their heading.
-    let _ = writer.write_record(COLUMNS);
+    let mut rows = Vec::new();
     for benchmark in &report.benchmarks {
         for (at, comparison) in benchmark.comparisons.iter().enumerate() {
-            let _ = writer.write_record(row(report, benchmark, comparison, at));
+            rows.push(headline_row(benchmark, comparison, at));
         }
     }
     for endpoint in &report.endpoints {
-        for found in &endpoint.rows {
-            let _ = writer.write_record(endpoint_row(report, endpoint, found));
-        }
+        rows.extend(endpoint.rows.iter().map(|found| endpoint_row(endpoint, found)));
     }
-    for control in report.controls.iter().flat_map(|controls| &controls.rows) {
-        let _ = writer.write_record(control_row(report, control));
+    if let Some(controls) = &report.controls {
+        rows.extend(controls.rows.iter().map(control_row));
     }
-    for named in estimates::scaling_rows(report).into_iter().chain(estimates::rank_rows(report)) {
-        let _ = writer.write_record(fields(report, &named));
-    }
-    written(writer)
+    rows.extend(estimates::scaling_rows(report));
+    rows.extend(estimates::rank_rows(report));
+    let headings = COLUMNS.split(',').map(str::to_owned).collect();
+    csv_text(headings, rows.iter().map(|row| fields(report, row)))
 }
 
-fn row(
-    report: &Report,
-    benchmark: &BenchmarkReport,
-    comparison: &ComparisonReport,
-    at: usize,
-) -> Vec<String> {
+fn headline_row(benchmark: &BenchmarkReport, comparison: &ComparisonReport, at: usize) -> Vec<NamedField> {
     let headline = comparison.headline();
     let headline = headline.as_ref();
-    let ends = headline.and_then(|headline| headline.interval.ends());
-    let interval = headline.and_then(|headline| match &headline.interval {
-        IntervalReport::Bounded { method, confidence, .. } => Some((method.as_str(), *confidence)),
-        IntervalReport::Missing { .. } => None,
-    });
     let advice = comparison.advice.as_ref();
-    let mut row = vec![
-        report.head.experiment.clone(),
-        benchmark.name.clone(),
-        report.head.baseline.clone(),
-        comparison.candidate.clone(),
-        comparison.verdict.words().to_owned(),
-        comparison.by.map_or_else(String::new, |by| by.name().to_owned()),
-        comparison.reason.as_ref().map_or_else(String::new, |reason| reason.code.to_string()),
-        report.head.confidence.to_string(),
-        number(headline.map(|headline| headline.speedup)),
-        number(ends.map(|ends| ends.0)),
-        number(ends.map(|ends| ends.1)),
-        number(interval.map(|(_, confidence)| confidence)),
-        interval.map_or_else(String::new, |(method, _)| method.to_owned()),
-        number(headline.map(|headline| headline.change_percent)),
-        number(headline.and_then(|headline| headline.p_value)),
-        number(comparison.protocol_of_center().and_then(|protocol| protocol.best.confidence)),
-        protocol_verdict(comparison.mean.as_ref()),
-        protocol_verdict(comparison.median.as_ref()),
-        number(comparison.probability_faster),
-    ];
-    row.extend(times(&benchmark.cells[0]));
-    row.extend(times(&benchmark.cells[at + 1]));
-    row.push(needed(advice.map(|advice| &advice.detection.reach)));
-    row.push(needed(advice.map(|advice| &advice.precision.reach)));
-    row.extend([HEADLINE.to_owned(), String::new()]);
     let (adjusted_verdict, adjusted_p_value) = comparison.familywise();
-    row.extend([adjusted_verdict.words().to_owned(), number(adjusted_p_value)]);
-    row.push(number(headline.and_then(|headline| headline.smallest_effect)));
-    row.resize(COLUMNS.len() - 2, String::new());
-    for cell in [&benchmark.cells[0], &benchmark.cells[at + 1]] {
-        row.push(number(cell.wall_ns.as_ref().and_then(|wall| wall.trimmed_mean)));
-    }
-    row
+    let center_protocol = comparison.protocol_of_center();
+    let mut named =
+        ratio_fields(headline.map(|headline| headline.speedup), headline.map(|headline| &headline.interval));
+    named.extend([
+        ("benchmark", benchmark.name.clone()),
+        ("candidate", comparison.candidate.clone()),
+        ("verdict", comparison.verdict.words().to_owned()),
+        ("by", comparison.by.map_or_else(String::new, |by| by.name().to_owned())),
+        ("reason", code(comparison.reason.as_ref())),
+        ("change_percent", number(headline.map(|headline| headline.change_percent))),
+        ("p_value", number(headline.and_then(|headline| headline.p_value))),
+        ("best_confidence", number(center_protocol.and_then(|protocol| protocol.best.confidence))),
+        ("verdict_by_mean", protocol_verdict(comparison.mean.as_ref())),
+        ("verdict_by_median", protocol_verdict(comparison.median.as_ref())),
+        ("probability_faster", number(comparison.probability_faster)),
+        ("runs_to_show", needed(advice.map(|advice| &advice.detection.reach))),
+        ("runs_to_one_percent", needed(advice.map(|advice| &advice.precision.reach))),
+        ("finding", HEADLINE.to_owned()),
+        ("adjusted_verdict", adjusted_verdict.words().to_owned()),
+        ("adjusted_p_value", number(adjusted_p_value)),
+        ("smallest_effect", number(headline.and_then(|headline| headline.smallest_effect))),
+    ]);
+    let baseline = &benchmark.cells[0];
+    let wall = baseline.wall_ns.as_ref();
+    named.extend([
+        ("baseline_runs", baseline.n.to_string()),
+        ("baseline_median_ns", number(wall.map(|wall| wall.median))),
+        ("baseline_mean_ns", number(wall.map(|wall| wall.mean))),
+        ("baseline_sd_ns", number(wall.and_then(|wall| wall.standard_deviation))),
+        ("baseline_min_ns", number(wall.map(|wall| wall.min))),
+        ("baseline_trimmed_mean_ns", number(wall.and_then(|wall| wall.trimmed_mean))),
+    ]);
+    let candidate = &benchmark.cells[at + 1];
+    let wall = candidate.wall_ns.as_ref();
+    named.extend([
+        ("candidate_runs", candidate.n.to_string()),
+        ("candidate_median_ns", number(wall.map(|wall| wall.median))),
+        ("candidate_mean_ns", number(wall.map(|wall| wall.mean))),
+        ("candidate_sd_ns", number(wall.and_then(|wall| wall.standard_deviation))),
+        ("candidate_min_ns", number(wall.map(|wall| wall.min))),
+        ("candidate_trimmed_mean_ns", number(wall.and_then(|wall| wall.trimmed_mean))),
+    ]);
+    named
 }
 
 fn protocol_verdict(report: Option<&ProtocolReport>) -> String {
@@ -150,7 +106,7 @@ fn needed(reach: Option<&ReachReport>) -> String {
 }
 
 /// The verdict on an endpoint: its ratio stands where a headline's speedup does, above 1 where the candidate is the better.
-fn endpoint_row(report: &Report, endpoint: &EndpointReport, found: &EndpointRow) -> Vec<String> {
+fn endpoint_row(endpoint: &EndpointReport, found: &EndpointRow) -> Vec<NamedField> {
     let by = match (endpoint.quantile, endpoint.center) {
         (Some(probability), _) => probability.to_string(),
         (None, center) => center.map_or_else(String::new, |center| center.name().to_owned()),
@@ -174,10 +130,10 @@ fn endpoint_row(report: &Report, endpoint: &EndpointReport, found: &EndpointRow)
         ("adjusted_verdict", adjusted_verdict.words().to_owned()),
         ("adjusted_p_value", number(adjusted_p_value)),
     ]);
-    fields(report, &named)
+    named
 }
 
-fn control_row(report: &Report, control: &ControlRow) -> Vec<String> {
+fn control_row(control: &ControlRow) -> Vec<NamedField> {
     let mut named = ratio_fields(control.ratio, control.interval.as_ref());
     named.extend([
         ("benchmark", control.benchmark.clone()),
@@ -187,7 +143,7 @@ fn control_row(report: &Report, control: &ControlRow) -> Vec<String> {
         ("finding", CONTROL.to_owned()),
         ("smallest_effect", number(control.smallest_effect)),
     ]);
-    fields(report, &named)
+    named
 }
 
 /// A field and the column that it stands in.
@@ -214,8 +170,8 @@ fn code(reason: Option<&Reason>) -> String {
 
 /// A row that has these fields, and those of the whole report.
 fn fields(report: &Report, named: &[NamedField]) -> Vec<String> {
-    let mut fields = Vec::with_capacity(COLUMNS.len());
-    for column in COLUMNS {
+    let mut fields = Vec::new();
+    for column in COLUMNS.split(',') {
         fields.push(match column {
             "experiment" => report.head.experiment.clone(),
             "baseline" => report.head.baseline.clone(),
@@ -227,17 +183,6 @@ fn fields(report: &Report, named: &[NamedField]) -> Vec<String> {
         });
     }
     fields
-}
-
-fn times(cell: &CellReport) -> [String; 5] {
-    let wall = cell.wall_ns.as_ref();
-    [
-        cell.n.to_string(),
-        number(wall.map(|wall| wall.median)),
-        number(wall.map(|wall| wall.mean)),
-        number(wall.and_then(|wall| wall.standard_deviation)),
-        number(wall.map(|wall| wall.min)),
-    ]
 }
 
 /// All digits that the number has.

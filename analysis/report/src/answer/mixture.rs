@@ -145,22 +145,20 @@ fn metrics(findings: &MixtureFindings, versions: &[String]) -> Sheet {
     ];
     let mut rows = Vec::new();
     for one in &findings.metrics {
-        rows.push(vec![
-            SheetCell::text("I1: mean difference"),
-            SheetCell::text(&one.candidate),
-            SheetCell::text(&one.benchmark),
-            SheetCell::Number(one.mean_difference),
-            SheetCell::optional(one.mean_difference_modelled),
-            SheetCell::Absent,
-        ]);
-        rows.push(vec![
-            SheetCell::text("I2: P[better]"),
-            SheetCell::text(&one.candidate),
-            SheetCell::text(&one.benchmark),
-            SheetCell::Number(one.probability_better.below),
-            SheetCell::optional(one.probability_better_modelled),
-            SheetCell::Number(one.probability_better.tied),
-        ]);
+        let better = one.probability_better;
+        for (metric, observed, modelled, tied) in [
+            ("I1: mean difference", one.mean_difference, one.mean_difference_modelled, None),
+            ("I2: P[better]", better.below, one.probability_better_modelled, Some(better.tied)),
+        ] {
+            rows.push(vec![
+                SheetCell::text(metric),
+                SheetCell::text(&one.candidate),
+                SheetCell::text(&one.benchmark),
+                SheetCell::Number(observed),
+                SheetCell::optional(modelled),
+                SheetCell::optional(tied),
+            ]);
+        }
     }
     for one in &findings.shortest {
         for (at, version) in versions.iter().enumerate().take(one.observed.shares.len()) {

@@ -11,7 +11,7 @@ use super::axis::{Axis, Spacing};
 pub struct Forest {
     pub title: String,
     /// The benchmarks, in plan order.
-    pub rows: Vec<ForestRow>,
+    pub rows: Vec<IntervalRow>,
     /// The same in words.
     pub description: String,
 }
@@ -20,7 +20,7 @@ impl Forest {
     /// Around all estimates and 1, and the intervals as far as they are not `widest` times beyond the estimates; `margin` is a share
     /// of the range.
     pub(crate) fn axis(&self, widest: f64, margin: f64) -> Axis {
-        let estimates = || self.rows.iter().filter_map(|row| row.speedup).chain([1.0]);
+        let estimates = || self.rows.iter().filter_map(|row| row.value).chain([1.0]);
         let (least, most) =
             estimates().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
         let ends = self.rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
@@ -34,14 +34,14 @@ impl Forest {
         const FARTHER: f64 = 3.0;
         /// What there is at least: a difference of some percent.
         const LEAST: f64 = 0.03;
-        let places = |row: &ForestRow| {
+        let places = |row: &IntervalRow| {
             let ends = row.interval.into_iter().flat_map(|(lower, upper)| [lower, upper]);
-            let places = row.speedup.into_iter().chain(ends).map(f64::ln);
+            let places = row.value.into_iter().chain(ends).map(f64::ln);
             places.filter(|place| place.is_finite()).collect::<Vec<_>>()
         };
-        let farthest = |row: &ForestRow| places(row).into_iter().map(f64::abs).fold(0.0, f64::max);
+        let farthest = |row: &IntervalRow| places(row).into_iter().map(f64::abs).fold(0.0, f64::max);
         let mut reaches: Vec<f64> =
-            self.rows.iter().filter(|row| row.speedup.is_some()).map(farthest).collect();
+            self.rows.iter().filter(|row| row.value.is_some()).map(farthest).collect();
         reaches.sort_by(f64::total_cmp);
         let most = reaches.get((reaches.len() * 3 / 4).min(reaches.len().saturating_sub(1)));
         let limit = most.map_or(LEAST, |reach| (reach * FARTHER).max(LEAST));
@@ -53,22 +53,22 @@ impl Forest {
     /// The places of the rows, the largest speedup first and what has none last.
     pub(crate) fn by_effect(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
-        let speedup = |at: &usize| self.rows[*at].speedup.unwrap_or(f64::NEG_INFINITY);
+        let speedup = |at: &usize| self.rows[*at].value.unwrap_or(f64::NEG_INFINITY);
         order.sort_by(|a, b| speedup(b).total_cmp(&speedup(a)));
         order
     }
 }
 
-/// A benchmark.
+/// An estimate with its interval, in a row of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ForestRow {
+pub struct IntervalRow {
     pub name: String,
-    /// The speedup; `None` without data.
-    pub speedup: Option<f64>,
+    /// The estimate; `None` without data.
+    pub value: Option<f64>,
     pub interval: Option<(f64, f64)>,
     /// What the verdict is.
     pub mark: Mark,
-    /// The speedup and its interval in words.
+    /// The estimate and its interval in words.
     pub label: String,
 }
 
@@ -86,8 +86,9 @@ pub enum Mark {
 impl Forest {
     /// The candidate `at` this place on these benchmarks; `None` where none of them has a speedup.
     pub(crate) fn from_report(report: &Report, at: usize, benchmarks: &[&BenchmarkReport]) -> Option<Self> {
-        let rows: Vec<ForestRow> = benchmarks.iter().map(|benchmark| ForestRow::new(benchmark, at)).collect();
-        if rows.iter().all(|row| row.speedup.is_none()) {
+        let rows: Vec<IntervalRow> =
+            benchmarks.iter().map(|benchmark| IntervalRow::new(benchmark, at)).collect();
+        if rows.iter().all(|row| row.value.is_none()) {
             return None;
         }
         let candidate = &report.suites[at].candidate;
@@ -99,7 +100,7 @@ impl Forest {
     }
 }
 
-impl ForestRow {
+impl IntervalRow {
     fn new(benchmark: &BenchmarkReport, at: usize) -> Self {
         let comparison = &benchmark.comparisons[at];
         let speedup = speedup(benchmark, at);
@@ -108,7 +109,13 @@ impl ForestRow {
             Some(speedup) => ratio(speedup, interval),
             None => comparison.verdict.words().to_owned(),
         };
-        Self { name: one_line(&benchmark.name), speedup, interval, mark: comparison.verdict.into(), label }
+        Self {
+            name: one_line(&benchmark.name),
+            value: speedup,
+            interval,
+            mark: comparison.verdict.into(),
+            label,
+        }
     }
 }
 
@@ -137,7 +144,7 @@ pub(crate) fn by_effect(report: &Report, at: usize) -> Vec<&BenchmarkReport> {
     benchmarks
 }
 
-fn description(rows: &[ForestRow], confidence: f64) -> String {
+fn description(rows: &[IntervalRow], confidence: f64) -> String {
     /// Speedups that are told one by one.
     const MOST_TOLD: usize = 12;
     let told: Vec<String> =

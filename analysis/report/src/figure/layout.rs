@@ -30,7 +30,7 @@ impl Panels {
 
     /// The axis of times, with labels in the unit of the benchmark.
     pub(crate) fn time_labels<'a>(&self, axis: &'a Axis) -> Labels<'a> {
-        let ns = 1.0 / self.unit.from_ns(1.0);
+        let ns = 1.0 / self.unit.convert(1.0);
         let (ticks, decimals) = axis.ticks_in(ns, TICKS);
         let ticks = ticks.into_iter().map(|tick| (tick * ns, label(tick, decimals))).collect();
         Labels { axis, name: format!("wall time, {}", self.unit.name), ticks }

@@ -6,29 +6,17 @@ use speedup_analysis::{
 };
 use speedup_core::value::foreign::one_line;
 
-use super::Mark;
+use super::{IntervalRow, Mark};
 use crate::{share::ends, share::factor, share::percent_rounded};
 
 /// Proportions with their intervals, from none to all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProportionFigure {
     pub title: String,
-    pub rows: Vec<ProportionRow>,
+    /// Each with its interval, where the benchmarks were drawn at random.
+    pub rows: Vec<IntervalRow>,
     /// The same in words.
     pub description: String,
-}
-
-/// A proportion.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProportionRow {
-    pub name: String,
-    pub share: f64,
-    /// Its interval, where the benchmarks were drawn at random.
-    pub interval: Option<(f64, f64)>,
-    /// What the verdict is.
-    pub mark: Mark,
-    /// The share and its interval in words.
-    pub label: String,
 }
 
 impl ProportionFigure {
@@ -38,7 +26,7 @@ impl ProportionFigure {
             // Those by a protocol of the Speedup-Test stand in the table alone.
             one.by.is_none() && one.benchmarks > 1 && !one.nothing_known()
         });
-        let rows: Vec<ProportionRow> = told.map(row).collect();
+        let rows: Vec<IntervalRow> = told.map(row).collect();
         if rows.is_empty() {
             return None;
         }
@@ -64,9 +52,9 @@ impl ProportionFigure {
     ) -> Self {
         let mut rows = Vec::new();
         for point in told {
-            rows.push(ProportionRow {
+            rows.push(IntervalRow {
                 name: format!("faster by more than {}", factor(point.speedup)),
-                share: point.above as f64 / share.benchmarks as f64,
+                value: Some(point.above as f64 / share.benchmarks as f64),
                 interval: Some((point.lower, point.upper)),
                 mark: Mark::Neither,
                 label: format!("[{}, {}]", percent_rounded(point.lower), percent_rounded(point.upper)),
@@ -85,22 +73,22 @@ impl ProportionFigure {
     }
 }
 
-fn in_words(rows: &[ProportionRow]) -> String {
+fn in_words(rows: &[IntervalRow]) -> String {
     rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect::<Vec<_>>().join("; ")
 }
 
-fn row(proportion: &ProportionReport) -> ProportionRow {
+fn row(proportion: &ProportionReport) -> IntervalRow {
     let interval = if proportion.valid { Some(&proportion.interval) } else { None };
     let share = percent_rounded(proportion.estimate);
     let counts = format!("{} of {}, {share}", proportion.count, proportion.benchmarks);
-    ProportionRow {
+    IntervalRow {
         name: match proportion.of {
             Verdict::Faster => "called faster",
             Verdict::Slower => "called slower",
             other @ (Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData) => other.words(),
         }
         .to_owned(),
-        share: proportion.estimate,
+        value: Some(proportion.estimate),
         interval: interval.and_then(IntervalReport::ends).map(|(a, b)| (a.max(0.0), b.min(1.0))),
         mark: proportion.of.into(),
         label: interval.and_then(ends).map_or_else(|| counts.clone(), |ends| format!("{counts} {ends}")),

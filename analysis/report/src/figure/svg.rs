@@ -4,7 +4,6 @@
 //! A forest and a proportion are as wide as their place, with letters of one size: their places are percentages. The small
 //! drawings have a size, and grow a little with their place.
 
-mod file;
 mod forest;
 mod frame;
 mod history;
@@ -14,10 +13,14 @@ mod scaling;
 mod strip;
 mod values;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-pub(crate) use self::{file::File, file::files, strip::Strips};
-use super::{Forest, History, Mark, Panel, Panels, ProportionFigure, ScalingFigure};
+pub(crate) use self::forest::proportion;
+pub(crate) use self::history::drawn as history;
+pub(crate) use self::panel::drawn as panel;
+pub(crate) use self::scaling::drawn as scaling;
+pub(crate) use self::strip::Strips;
+use super::{Figure, Mark};
 
 /// The style of a report; all its rules are within the class `speedup-report`.
 pub const STYLE: &str = include_str!("../style.css");
@@ -32,30 +35,57 @@ const SHAPES: [&str; 6] = [
 ];
 /// The strokes of the versions, in their order.
 const STROKES: [&str; 4] = ["", "7 3", "9 3 2 3", "4 2"];
+/// Pixels: the width of a forest or a proportion, which takes what it is given, and how much larger a small drawing is.
+const WIDTH: usize = 760;
+const LARGER: f64 = 1.25;
 
-/// A forest, in drawings one below the other.
-pub fn forest(figure: &Forest) -> Markup {
-    html! { @for (drawn, _) in forest::parts(figure) { (drawn) } }
+/// A drawing as a file of its own, with the style that a page gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    /// What it shows, in words.
+    pub(crate) description: String,
+    pub(crate) svg: String,
 }
 
-/// Proportions.
-pub fn proportion(figure: &ProportionFigure) -> Markup {
-    forest::proportion(figure)
+/// The drawings of a figure.
+pub(crate) fn files(figure: &Figure) -> Vec<File> {
+    match figure {
+        Figure::Forest(of) => {
+            let parts = forest::parts(of).into_iter();
+            parts.map(|(drawn, height)| wide(&of.description, &drawn, height)).collect()
+        }
+        Figure::Proportion(of) => {
+            vec![wide(&of.description, &forest::proportion(of), forest::proportion_height(of))]
+        }
+        Figure::History(of) => vec![file(&of.description, &history::drawn(of), history::SIZE, 1.0)],
+        Figure::Scaling(of) => vec![small(&of.description, &scaling::drawn(of))],
+        Figure::Panels(of) => of
+            .panels
+            .iter()
+            .map(|one| small(&format!("{}. {}", one.title, one.description), &panel::drawn(of, one)))
+            .collect(),
+    }
 }
 
-/// The history of a benchmark on a track.
-pub fn history(figure: &History) -> Markup {
-    history::drawn(figure)
+fn wide(description: &str, drawn: &Markup, height: usize) -> File {
+    file(description, drawn, (WIDTH as f64, height as f64), 1.0)
 }
 
-/// Speedups against numbers of hosts.
-pub fn scaling(figure: &ScalingFigure) -> Markup {
-    scaling::drawn(figure)
+fn small(description: &str, drawn: &Markup) -> File {
+    file(description, drawn, frame::SIZE, LARGER)
 }
 
-/// One of the drawings of a benchmark.
-pub fn panel(panels: &Panels, panel: &Panel) -> Markup {
-    panel::drawn(panels, panel)
+fn file(description: &str, drawn: &Markup, (width, height): (f64, f64), larger: f64) -> File {
+    let svg = html! {
+        svg xmlns="http://www.w3.org/2000/svg" class="speedup-report" width=(width * larger) height=(height * larger)
+            viewBox={ "0 0 " (width) " " (height) } {
+            // Its own file: it holds no letter that XML would take for another.
+            style { (PreEscaped(STYLE)) }
+            rect width="100%" height="100%" style="fill:var(--ground)" {}
+            (drawn)
+        }
+    };
+    File { description: description.to_owned(), svg: format!("{}\n", svg.into_string()) }
 }
 
 /// The mark of a version, as it stands beside its name.

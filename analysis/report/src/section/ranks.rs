@@ -38,9 +38,9 @@ fn values(of: &RanksReport, baseline: &str, confidence: f64) -> Table {
         rows.push(TableRow::from(vec![
             Field::name(&version.version),
             version.n.to_string().into(),
-            shown(version.slowest_ns.as_ref(), |value| in_digits(value, |ns| unit.from_ns(ns), "")),
+            shown(version.slowest_ns.as_ref(), |value| in_digits(value, |ns| unit.convert(ns), "")),
             shown(version.speedup.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
-            shown(version.skew_ns.as_ref(), |value| in_digits(value, |ns| unit_of_skew.from_ns(ns), "")),
+            shown(version.skew_ns.as_ref(), |value| in_digits(value, |ns| unit_of_skew.convert(ns), "")),
             shown(version.imbalance.as_ref(), |value| in_digits(value, |share| 100.0 * share, "\u{a0}%")),
         ]));
     }

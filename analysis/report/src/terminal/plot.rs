@@ -7,7 +7,7 @@ mod runs;
 use self::glyphs::Glyphs;
 use super::page::Page;
 use crate::figure::axis::{Axis, Spacing, label};
-use crate::figure::{Figure, Forest, Mark, ProportionFigure};
+use crate::figure::{Figure, Forest, IntervalRow, Mark, ProportionFigure};
 use crate::{document::Tone, names::shortened};
 
 /// Rows of a drawing: a screen's worth.
@@ -35,14 +35,6 @@ pub(super) fn write(page: &mut Page, figure: &Figure) {
     }
 }
 
-/// A value on a line, with its interval.
-#[derive(Clone, Copy)]
-struct Strip {
-    at: f64,
-    interval: Option<(f64, f64)>,
-    mark: Mark,
-}
-
 /// The columns that a drawing has beside names so long, where they are enough.
 fn columns_beside(page: &Page, names: usize) -> Option<usize> {
     // The indent, the gap after the names, and a column free at the end.
@@ -57,7 +49,7 @@ fn led(name: &str, names: usize) -> String {
 }
 
 fn forest(page: &mut Page, forest: &Forest, glyphs: &Glyphs) {
-    let known = forest.rows.iter().filter(|row| row.speedup.is_some()).count();
+    let known = forest.rows.iter().filter(|row| row.value.is_some()).count();
     // One line says no more than the table.
     if known < 2 || forest.rows.len() > MOST_ROWS {
         return;
@@ -68,8 +60,7 @@ fn forest(page: &mut Page, forest: &Forest, glyphs: &Glyphs) {
     let axis = forest.axis(WIDEST, 0.03).across(0.0, (columns - 1) as f64);
     let mut lines = Vec::new();
     for row in &forest.rows {
-        let strip = row.speedup.map(|at| Strip { at, interval: row.interval, mark: row.mark });
-        lines.push(led(&row.name, names) + &line(page, strip, Some(1.0), &axis, columns, glyphs));
+        lines.push(led(&row.name, names) + &line(page, row, Some(1.0), &axis, columns, glyphs));
     }
     page.lines(&lines);
     let lead = " ".repeat(names + 2);
@@ -86,8 +77,7 @@ fn proportion(page: &mut Page, figure: &ProportionFigure, glyphs: &Glyphs) {
     let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(0.0, (columns - 1) as f64);
     let mut lines = Vec::new();
     for row in &figure.rows {
-        let strip = Strip { at: row.share, interval: row.interval, mark: row.mark };
-        lines.push(led(&row.name, names) + &line(page, Some(strip), None, &axis, columns, glyphs));
+        lines.push(led(&row.name, names) + &line(page, row, None, &axis, columns, glyphs));
     }
     page.lines(&lines);
     let lead = " ".repeat(names + 2);
@@ -102,7 +92,7 @@ fn column(axis: &Axis, value: f64) -> usize {
 /// A line with its value, and what it is compared with.
 fn line(
     page: &Page,
-    strip: Option<Strip>,
+    row: &IntervalRow,
     reference: Option<f64>,
     axis: &Axis,
     columns: usize,
@@ -112,20 +102,20 @@ fn line(
     if let Some(reference) = reference {
         cells[column(axis, reference)] = glyphs.reference;
     }
-    let Some(Strip { at, interval, mark }) = strip else { return cells.into_iter().collect() };
-    if let Some((lower, upper)) = interval {
+    let Some(value) = row.value else { return cells.into_iter().collect() };
+    if let Some((lower, upper)) = row.interval {
         let from = column(axis, lower);
         let to = column(axis, upper);
         cells[from..=to].fill(glyphs.line);
         cells[from] = if axis.holds(lower) { glyphs.lower } else { glyphs.before };
         cells[to] = if axis.holds(upper) { glyphs.upper } else { glyphs.beyond };
     }
-    let (mark, tone) = match mark {
+    let (mark, tone) = match row.mark {
         Mark::Faster => (glyphs.faster, Tone::Better),
         Mark::Slower => (glyphs.slower, Tone::Worse),
         Mark::Neither => (glyphs.neither, Tone::Plain),
     };
-    let at = column(axis, at);
+    let at = column(axis, value);
     let before: String = cells[..at].iter().collect();
     let behind: String = cells[at + 1..].iter().collect();
     before + &page.toned(&mark.to_string(), tone) + &behind

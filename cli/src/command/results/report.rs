@@ -105,8 +105,8 @@ impl Format {
 }
 
 fn section() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::slug))
-        .map(|word| Kind::ALL.into_iter().find(|kind| kind.slug() == word).unwrap_or(Kind::Verdict))
+    PossibleValuesParser::new(Kind::whole().map(Kind::slug))
+        .map(|word| Kind::whole().find(|kind| kind.slug() == word).unwrap_or(Kind::Verdict))
 }
 
 impl Arguments {

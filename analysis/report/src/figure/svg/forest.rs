@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{mark, percentage};
 use crate::figure::axis::{Axis, Spacing, label};
-use crate::figure::{Forest, ForestRow, ProportionFigure, ProportionRow};
+use crate::figure::{Forest, IntervalRow, ProportionFigure};
 
 /// Rows of one drawing: browsers and paper dislike pictures without end.
 const MOST_ROWS: usize = 60;
@@ -25,7 +25,7 @@ pub(super) fn parts(figure: &Forest) -> Vec<(Markup, usize)> {
     let axis = figure.axis(WIDEST, 0.04).across(ENDS.0, ENDS.1);
     let pages = figure.rows.chunks(MOST_ROWS);
     let number = pages.len();
-    let part = |(at, rows): (usize, &[ForestRow])| {
+    let part = |(at, rows): (usize, &[IntervalRow])| {
         let height = TOP + ROW * rows.len() + BOTTOM;
         let drawn = html! {
             svg class="forest" role="img" width="100%" height=(height) {
@@ -56,7 +56,7 @@ fn grid(axis: &Axis, height: usize) -> Markup {
     }
 }
 
-fn drawn_row(row: &ForestRow, axis: &Axis, y: usize) -> Markup {
+fn drawn_row(row: &IntervalRow, axis: &Axis, y: usize) -> Markup {
     let middle = y + 24;
     html! {
         g {
@@ -69,7 +69,7 @@ fn drawn_row(row: &ForestRow, axis: &Axis, y: usize) -> Markup {
                 (end(&ends[0], middle, axis.holds(lower), "M0-5V5", "M6-5L0 0L6 5"))
                 (end(&ends[1], middle, axis.holds(upper), "M0-5V5", "M-6-5L0 0L-6 5"))
             }
-            @if let Some(speedup) = row.speedup {
+            @if let Some(speedup) = row.value {
                 svg x=(percentage(axis.at(speedup))) y=(middle) overflow="visible" { (mark(row.mark)) }
             }
         }
@@ -89,7 +89,7 @@ fn cut(name: &str) -> String {
     crate::names::shortened(name, MOST)
 }
 
-fn told(rows: &[ForestRow]) -> String {
+fn told(rows: &[IntervalRow]) -> String {
     rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect::<Vec<_>>().join("; ")
 }
 
@@ -101,7 +101,7 @@ pub(super) fn proportion_height(figure: &ProportionFigure) -> usize {
 }
 
 /// Draws proportions between none and all of the benchmarks.
-pub(super) fn proportion(figure: &ProportionFigure) -> Markup {
+pub(crate) fn proportion(figure: &ProportionFigure) -> Markup {
     let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(ENDS.0, ENDS.1);
     let base = proportion_height(figure) - PROPORTION_BOTTOM;
     html! {
@@ -118,7 +118,7 @@ pub(super) fn proportion(figure: &ProportionFigure) -> Markup {
     }
 }
 
-fn proportion_row(row: &ProportionRow, axis: &Axis, y: usize) -> Markup {
+fn proportion_row(row: &IntervalRow, axis: &Axis, y: usize) -> Markup {
     let middle = y + 24;
     html! {
         text class="name" x="0" y=(y + 14) { (row.name) }
@@ -130,6 +130,8 @@ fn proportion_row(row: &ProportionRow, axis: &Axis, y: usize) -> Markup {
                 line class="interval" x1=(x) x2=(x) y1=(middle - 5) y2=(middle + 5) {}
             }
         }
-        svg x=(percentage(axis.at(row.share))) y=(middle) overflow="visible" { (mark(row.mark)) }
+        @if let Some(share) = row.value {
+            svg x=(percentage(axis.at(share))) y=(middle) overflow="visible" { (mark(row.mark)) }
+        }
     }
 }

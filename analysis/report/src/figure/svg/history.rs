@@ -13,7 +13,7 @@ const RIGHT: f64 = 744.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 244.0;
 
-pub(super) fn drawn(history: &History) -> Markup {
+pub(crate) fn drawn(history: &History) -> Markup {
     let x = Axis::between(Spacing::Linear, 0.0, history.commits.max(2) as f64 - 1.0).across(LEFT, RIGHT);
     let y = history.axis().across(BOTTOM, TOP);
     let at = |(commit, ratio): (usize, f64)| (x.at(commit as f64), y.at(ratio));

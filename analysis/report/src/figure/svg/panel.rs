@@ -9,7 +9,7 @@ use super::{class, precision, short, stroke, values};
 use crate::figure::layout::distribution_steps;
 use crate::{figure::Panel, figure::PanelKind, figure::Panels, figure::axis::Axis, figure::axis::Spacing};
 
-pub(super) fn drawn(panels: &Panels, panel: &Panel) -> Markup {
+pub(crate) fn drawn(panels: &Panels, panel: &Panel) -> Markup {
     match panel.kind {
         PanelKind::RunOrder => values::in_run_order(panels, panel),
         PanelKind::Hosts => values::by_host(panels, panel),

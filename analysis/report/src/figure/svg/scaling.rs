@@ -9,7 +9,7 @@ use crate::{figure::ScalingFigure, figure::ScalingSeriesCurve, figure::axis::Axi
 /// Half the bar at the end of an interval.
 const BAR: f64 = 3.0;
 
-pub(super) fn drawn(figure: &ScalingFigure) -> Markup {
+pub(crate) fn drawn(figure: &ScalingFigure) -> Markup {
     let (x, y) = figure.axes();
     let x = x.across(LEFT, RIGHT);
     let y = y.across(BOTTOM, TOP);

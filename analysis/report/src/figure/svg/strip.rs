@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{forest::end, mark, percentage};
-use crate::{figure::Forest, figure::ForestRow, figure::Mark, figure::axis::Axis, figure::axis::label};
+use crate::{figure::Forest, figure::IntervalRow, figure::Mark, figure::axis::Axis, figure::axis::label};
 
 /// How high a row and the scale are.
 const ROW: usize = 28;
@@ -43,7 +43,7 @@ impl Strips {
     }
 
     /// A row: the numbers stand beside it.
-    pub(crate) fn row(&self, row: &ForestRow) -> Markup {
+    pub(crate) fn row(&self, row: &IntervalRow) -> Markup {
         let middle = ROW / 2;
         let one = percentage(self.axis.at(1.0));
         html! {
@@ -58,7 +58,7 @@ impl Strips {
                     (end(&from, middle, self.axis.holds(lower), "M0-5V5", "M6-5L0 0L6 5"))
                     (end(&to, middle, self.axis.holds(upper), "M0-5V5", "M-6-5L0 0L-6 5"))
                 }
-                @if let Some(speedup) = row.speedup {
+                @if let Some(speedup) = row.value {
                     svg x=(percentage(self.axis.at(speedup))) y=(middle) overflow="visible" { (self.mark(row, speedup)) }
                 }
             }
@@ -66,7 +66,7 @@ impl Strips {
     }
 
     /// The mark of a verdict; beyond the scale it points to where the speedup is.
-    fn mark(&self, row: &ForestRow, speedup: f64) -> Markup {
+    fn mark(&self, row: &IntervalRow, speedup: f64) -> Markup {
         if self.axis.holds(speedup) {
             return mark(row.mark);
         }

@@ -56,7 +56,7 @@ fn density(page: &mut Page, of: &Panels, names: usize, columns: usize, glyphs: &
     let lead = " ".repeat(names + 2);
     let unit = format!("\u{a0}{}", of.unit.name);
     page.lines(
-        &labels(&axis, columns, glyphs, (&unit, of.unit.from_ns(1.0))).map(|line| format!("{lead}{line}")),
+        &labels(&axis, columns, glyphs, (&unit, of.unit.convert(1.0))).map(|line| format!("{lead}{line}")),
     );
     for (version, cell) in of.figures.cells.iter().enumerate() {
         let Some(fit) = cell.fit.as_ref().filter(|fit| fit.components.len() > 1) else { continue };
