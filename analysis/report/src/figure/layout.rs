@@ -137,11 +137,3 @@ pub(crate) fn precision_labels<'a>(x: &'a Axis, y: &'a Axis) -> (Labels<'a>, Lab
         Labels { axis: x, name: "wall time of the runs of both versions".to_owned(), ticks: costs(x) };
     (costs, Labels { axis: y, name: "half-width of the speedup's interval".to_owned(), ticks })
 }
-
-/// The steps of a version's empirical distribution function: each time with the share of runs up to it.
-pub(crate) fn distribution_steps(cell: &CellFigures) -> Vec<(f64, f64)> {
-    let mut steps: Vec<(f64, f64)> =
-        cell.values_ns.iter().copied().zip(cell.shares.iter().copied()).collect();
-    steps.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    steps
-}

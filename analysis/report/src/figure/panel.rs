@@ -6,7 +6,7 @@ use speedup_analysis::study::{
 };
 use speedup_core::value::foreign::one_line;
 
-use super::{axis::Axis, layout::distribution_steps};
+use super::axis::Axis;
 use crate::{duration::Unit, duration::span};
 
 /// The drawings of one benchmark.
@@ -135,6 +135,14 @@ fn describe_density(figures: &BenchmarkFigures) -> String {
         });
         format!("{peak}, mixture of {}", components.collect::<Vec<_>>().join(" and "))
     })
+}
+
+/// The steps of a version's empirical distribution function: each time with the share of runs up to it.
+pub(crate) fn distribution_steps(cell: &CellFigures) -> Vec<(f64, f64)> {
+    let mut steps: Vec<(f64, f64)> =
+        cell.values_ns.iter().copied().zip(cell.shares.iter().copied()).collect();
+    steps.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    steps
 }
 
 fn describe_distribution(figures: &BenchmarkFigures) -> String {

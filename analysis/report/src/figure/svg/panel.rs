@@ -6,7 +6,7 @@ use speedup_analysis::study::CellFigures;
 
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame, line, title};
 use super::{class, precision, short, stroke, values};
-use crate::figure::layout::distribution_steps;
+use crate::figure::panel::distribution_steps;
 use crate::{figure::Panel, figure::PanelKind, figure::Panels, figure::axis::Axis, figure::axis::Spacing};
 
 pub(crate) fn drawn(panels: &Panels, panel: &Panel) -> Markup {

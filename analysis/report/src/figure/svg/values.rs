@@ -7,7 +7,7 @@ use speedup_analysis::study::CellFigures;
 
 use super::frame::{BOTTOM, LEFT, RIGHT, TOP, frame, line, title};
 use super::{class, shape, short};
-use crate::figure::{Panel, Panels, axis::Axis, axis::Spacing, layout::distribution_steps};
+use crate::figure::{Panel, Panels, axis::Axis, axis::Spacing, panel::distribution_steps};
 
 /// Where the violins begin, and how far they go to each side at most.
 const VIOLINS: f64 = 262.0;

@@ -4,8 +4,9 @@ use speedup_analysis::study::CellFigures;
 
 use super::{BOTTOM, LEFT, RIGHT, TOP, colour, escaped, frame, line, marks, points, stroke, words};
 use crate::figure::axis::{Axis, Labels, Spacing};
-use crate::figure::layout::{distribution_steps, precision_labels};
-use crate::figure::{Panel, PanelKind, Panels, panel::half_width, panel::now};
+use crate::figure::layout::precision_labels;
+use crate::figure::panel::{distribution_steps, half_width, now};
+use crate::figure::{Panel, PanelKind, Panels};
 
 /// Where the violins begin, and how far they go to each side at most.
 const VIOLINS: f64 = 64.0;
