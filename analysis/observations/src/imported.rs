@@ -41,6 +41,7 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
     let values: Vec<Value<'_>> = series.iter().flat_map(series_values).collect();
     for rows in values.chunks(GROUP_ROWS) {
         let mut group = file.next_row_group()?;
+        // A group takes its columns one by one, in the order of the schema.
         texts(&mut group, rows, |(series, ..)| series.name.benchmark.to_string())?;
         optional(&mut group, rows, |(series, ..)| series.name.version.as_ref())?;
         let runs: Vec<i64> = rows.iter().map(|(_, run, _)| (*run as u64).cast_signed()).collect();

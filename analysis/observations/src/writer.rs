@@ -263,6 +263,7 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
     /// # Errors
     /// What `to` says of its bytes, and what a form has no place for.
     pub fn end(mut self) -> io::Result<()> {
+        // Only now it is known which runs no attempt settled.
         let mut unsettled = self.form.sheet.unsettled(&self.settled).peekable();
         while unsettled.peek().is_some() {
             self.to.write(self.form, self.form.rows(unsettled.by_ref().take(ROWS_AT_ONCE))?)?;

@@ -159,6 +159,7 @@ pub fn markdown(answer: &Answer, subject: Subject<'_>) -> String {
 /// The answer as a document, for the forms that a report has: the same words, and every column of the table.
 pub fn document(answer: &Answer, subject: Subject<'_>) -> Document {
     let contents = AnswerContents::new(answer, subject);
+    // The kinds are those of a report, so that a page folds and orders the sections alike.
     let mut document = Document::new(format!("Comparison of {}", answer.versions.join(", ")));
     document.section(Kind::Head, document.title.clone());
     document.paragraph(format!("{}; {}", contents.method, contents.setting), Tone::Plain);

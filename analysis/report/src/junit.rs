@@ -73,6 +73,7 @@ pub fn report(report: &Report, rules: JunitRules) -> String {
 /// The document: a suite for each candidate, a test for each benchmark, endpoint, and all benchmarks together.
 pub fn document(subject: &JunitSubject, conclusions: &[Conclusion], rules: JunitRules) -> String {
     let name = xml_text(&subject.name);
+    // Line breaks are written out: maud makes none, and people read these files as well.
     let document = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
         testsuites name=(name) tests=(conclusions.len()) failures=(count(conclusions, rules, Fate::Failed)) errors="0" {

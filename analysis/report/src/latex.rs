@@ -69,6 +69,7 @@ fn table(text: &mut String, table: &Table) {
     let mut columns = String::new();
     for (at, column) in table.columns.iter().enumerate() {
         let longest = table.rows.iter().map(|row| row.fields[at].text.chars().count()).max().unwrap_or(0);
+        // A long name is broken into lines, or the table would be wider than the page.
         columns += match column.align {
             Align::Left if longest > LONG_NAME => ">{\\raggedright\\arraybackslash}p{50mm}",
             Align::Left => "l",

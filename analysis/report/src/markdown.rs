@@ -52,6 +52,7 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
     let mut is_list = false;
     for block in &section.blocks {
         let is_item = matches!(block, Element::Item(_));
+        // Items that follow each other are one list, with no line free between them.
         if !(is_item && is_list) {
             text.push('\n');
         }
@@ -64,6 +65,7 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
             Element::Command(line) => *text += &code(line),
             Element::Table(of) => *text += &table(of),
             Element::Figure(_) if drawings.stem.is_none() => {
+                // The line that was left free for it.
                 text.pop();
             }
             Element::Figure(figure) => draw(text, figure, drawings),

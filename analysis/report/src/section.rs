@@ -29,6 +29,7 @@ impl Document {
         opening::write(&mut document, report);
         closing::write_rule(&mut document, report);
         bisection::write_commits(&mut document, report);
+        // First the tables of all candidates, which most people look for; then what is behind each of them.
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);
             companions::write_advice(&mut document, report, at);

@@ -29,6 +29,7 @@ impl Render for Vec<PerformanceFinding> {
         ];
         let mut rows = Vec::new();
         for finding in self {
+            // What was found over all benchmarks stands in each row, so that any row can be read by itself.
             let of_all_benchmarks = [
                 finding.verdict.into(),
                 SheetCell::optional(finding.confidence),
@@ -54,6 +55,7 @@ impl Render for Vec<PerformanceFinding> {
                 row.extend(of_all_benchmarks.clone());
                 rows.push(row);
             }
+            // Without benchmarks there is still a verdict, with its reason.
             if finding.benchmarks.is_empty() {
                 let mut row = vec![finding.verdict.into(), SheetCell::text(&finding.candidate)];
                 row.extend([const { SheetCell::Absent }; 5]);

@@ -66,6 +66,7 @@ impl Panels {
         let values = figures.cells.iter().flat_map(|cell| cell.values_ns.iter().copied());
         let verdicts: Vec<&str> =
             report.comparisons.iter().map(|comparison| comparison.verdict.words()).collect();
+        // Of a single host there is nothing to compare.
         let is_shared =
             figures.cells.iter().flat_map(|cell| &cell.hosts).any(|host| *host != 0) || hosts.len() > 1;
         let mut panels = vec![panel(PanelKind::RunOrder, "Wall time in run order", &describe_runs(figures))];

@@ -70,6 +70,7 @@ fn shortens(kind: Kind) -> bool {
 }
 
 fn shorten(section: &mut Section) {
+    // Items and rows that are left out are counted together: the line under them leads to both.
     let mut left_out = 0;
     let mut items = 0;
     section.blocks.retain(|block| match block {

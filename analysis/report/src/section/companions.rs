@@ -38,6 +38,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
     if undecided.is_empty() {
         return;
     }
+    // What takes the least comes first; what cannot be reached comes last.
     undecided.sort_by_key(|(_, _, advice)| advice.detection.reach.needed().unwrap_or(u64::MAX));
     let unit = undecided.iter().find_map(|(_, _, advice)| advice.unit.as_ref()).map_or("run", Word::as_str);
     document.section(

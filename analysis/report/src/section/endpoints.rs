@@ -23,6 +23,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         .collect();
     document
         .section(Kind::Endpoints, format!("Other endpoints: {candidate} against {}", report.head.baseline));
+    // Columns that would say nothing in any row are left out.
     let is_adjusted = rows.iter().any(|(_, row)| !row.adjusted.is_empty());
     let has_differences = rows.iter().any(|(_, row)| row.difference.is_some());
     let mut columns = vec![

@@ -64,6 +64,7 @@ fn write_series(document: &mut Document, of: &ScalingReport, context: SeriesCont
 /// Each version on each number of hosts.
 fn values(of: &ScalingReport, context: SeriesContext<'_>) -> Table {
     let means = of.versions.iter().flat_map(|version| &version.rows).map(|row| row.mean);
+    // Plain samples need not be times; without a unit of time their numbers are shown as they are.
     let unit = context.unit_ns.map(|ns| (Unit::fitting(means.map(move |mean| mean * ns)), ns));
     let heading = unit.map_or_else(|| "mean".to_owned(), |(unit, _)| format!("mean, {}", unit.name));
     let columns = vec![

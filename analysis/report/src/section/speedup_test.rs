@@ -43,6 +43,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         }
         rows.push(row.into());
     }
+    // The design of a comparison decides which tests stand for the paper's.
     let kind = report.benchmarks.iter().find_map(|one| Some(one.comparisons[at].design.as_ref()?.kind));
     let [protocols, typical] = match kind {
         None => ["As published (Touati, Worms, Briais 2010)", "the Hodges–Lehmann ratio"],

@@ -171,6 +171,7 @@ impl Page {
     fn laid_out(&self, columns: &[Column], rows: &[Vec<Field>], kept: &[usize]) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        // By default it would look at the standard output, which the page need not go to.
         if self.terminal.coloured {
             table.enforce_styling();
         } else {

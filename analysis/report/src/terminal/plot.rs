@@ -110,6 +110,7 @@ fn line(
         cells[from] = if axis.holds(lower) { glyphs.lower } else { glyphs.before };
         cells[to] = if axis.holds(upper) { glyphs.upper } else { glyphs.beyond };
     }
+    // The mark comes last: it stands over its interval and the reference.
     let (mark, tone) = match row.mark {
         Mark::Faster => (glyphs.faster, Tone::Better),
         Mark::Slower => (glyphs.slower, Tone::Worse),
