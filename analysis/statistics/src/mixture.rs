@@ -5,21 +5,17 @@
 //! * [`MixtureFit`], [`FitMethod`], [`Criterion`]: from a sample to a mixture and the criterion that chose it;
 //! * inside: `points` and `state` (observations and parameters in standard units), `exponential` and `kernel` (one
 //!   pass of expectation and maximisation), `start`, `schedule` (mclust's order of steps), `converge` (the steps after it),
-//!   `draft` and `abreast` (the schedule in single precision, of one sample and of many), `race` (which drafts need not go on),
 //!   `search` (every model), `refit`.
 //!
 //! Beside them: [`goodness_of_fit`], whether a sample is one of the mixture, and [`variability`], what users feel of run times.
 
-mod abreast;
 mod converge;
-mod draft;
 mod exponential;
 mod fit;
 pub mod goodness_of_fit;
 mod kernel;
 mod modes;
 mod points;
-mod race;
 mod refit;
 mod schedule;
 mod search;
@@ -30,7 +26,7 @@ pub mod variability;
 pub(crate) use fit::tied_share;
 pub use fit::{FitMethod, MixtureCaveat, MixtureFit, MixtureFitError};
 pub use refit::Refits;
-pub(crate) use refit::{Refit, TOGETHER, distance};
+pub(crate) use refit::{Refit, distance};
 pub use schedule::NoFit;
 pub use search::{Criterion, Entry};
 pub use state::{MOST_COMPONENTS, VarianceModel};
@@ -153,7 +149,8 @@ impl Mixture {
 
     /// `P[X ≤ x]` and `P[X > x]`, each with its own digits (Worms 2016 eq. 1).
     pub fn tails(&self, x: f64) -> Tails {
-        let (mut lower, mut upper) = (0.0, 0.0);
+        let mut lower = 0.0;
+        let mut upper = 0.0;
         for c in &self.components {
             let tails = normal::tails((x - c.mean) / c.sd);
             lower += c.weight * tails.lower;

@@ -43,7 +43,8 @@ pub(super) fn converge(
         let sums = kernel.pass(points, state);
         (sums.log_likelihood, maximised(points, state, &sums, model))
     };
-    let (mut here, mut passes) = (start, 1);
+    let mut here = start;
+    let mut passes = 1;
     let (mut log_likelihood, mut first) = step(&here);
     loop {
         if !is_sound(&first) {
@@ -88,7 +89,8 @@ fn coordinates(state: &State) -> Coordinates {
 /// θ₀ − 2αr + α²v with r = θ₁ − θ₀, v = (θ₂ − θ₁) − r, α = −|r|/|v|; `None` where that is no leap.
 fn extrapolated(zeroth: &State, first: &State, second: &State, model: VarianceModel) -> Option<State> {
     let [zero, one, two] = [zeroth, first, second].map(coordinates);
-    let (mut r_squared, mut v_squared) = (0.0, 0.0);
+    let mut r_squared = 0.0;
+    let mut v_squared = 0.0;
     for ((a, b), c) in zero.iter().flatten().zip(one.iter().flatten()).zip(two.iter().flatten()) {
         let r = b - a;
         let v = (c - b) - r;
@@ -100,7 +102,9 @@ fn extrapolated(zeroth: &State, first: &State, second: &State, model: VarianceMo
         return None;
     }
     let at = |row: usize, k: usize| {
-        let (a, b, c) = (zero[row][k], one[row][k], two[row][k]);
+        let a = zero[row][k];
+        let b = one[row][k];
+        let c = two[row][k];
         let r = b - a;
         a + 2.0 * length * r + length * length * ((c - b) - r)
     };

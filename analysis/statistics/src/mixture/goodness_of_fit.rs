@@ -4,7 +4,7 @@
 //! bootstrap does: N samples of the fitted mixture, each fitted anew with its number of components chosen anew, and
 //! the distance of each to its own fit.
 
-use crate::mixture::{FitMethod, Mixture, MixtureFitError, Refit, Refits, TOGETHER, distance, tied_share};
+use crate::mixture::{FitMethod, Mixture, MixtureFitError, Refit, Refits, distance, tied_share};
 use crate::{inference::PValue, inference::Risk, sample::Sample};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ pub struct GoodnessOfFitOptions {
     /// How the sample and every resample is fitted. The test is of the family of mixtures, and holds for either; mclust's
     /// schedule is many times faster.
     pub method: FitMethod,
-    /// The precision of the resamples' refits by mclust's schedule; the fit of the sample has double precision.
+    /// Which models of the resamples are fitted by mclust's schedule; of the sample itself all are.
     pub refits: Refits,
     /// Resample i draws from stream i of this seed's child `ksfit`, whatever thread it runs on.
     pub seed: Seed,
@@ -272,7 +272,8 @@ fn subset(sample: &Sample, seed: Seed) -> Option<Sample> {
     if sample.len() <= MOST_TESTED {
         return None;
     }
-    let (mut values, mut random) = (sample.in_run_order().to_vec(), seed.child("ksfit subset"));
+    let mut values = sample.in_run_order().to_vec();
+    let mut random = seed.child("ksfit subset");
     for place in 0..MOST_TESTED {
         let left = (values.len() - place) as u64;
         values.swap(place, place + below(left, &mut random) as usize);
@@ -298,7 +299,8 @@ impl Resamples<'_> {
             Drawing::All => return self.round(0, all),
             Drawing::UntilFarther(enough) => enough.max(1),
         };
-        let (mut drawn, mut farther) = (Vec::new(), 0);
+        let mut drawn = Vec::new();
+        let mut farther = 0;
         while (drawn.len() as u32) < all {
             // So many more at least: the threads look together, and what they drew beyond the last is dropped.
             let first = drawn.len() as u32;
@@ -317,22 +319,17 @@ impl Resamples<'_> {
     fn round(&self, first: u32, count: u32) -> Vec<Option<f64>> {
         let worker = || Refit::new(self.options.method, self.options.refits);
         let numbers: Vec<u32> = (first..first + count).collect();
-        // A share for every thread, so far as it keeps the lanes in use.
-        let share = numbers.len().div_ceil(rayon::current_num_threads());
-        let together = numbers.par_chunks(share.clamp(*TOGETHER.start(), *TOGETHER.end()));
-        together.map_init(worker, |refit, numbers| self.distances(numbers, refit)).flatten().collect()
-    }
-
-    fn distances(&self, numbers: &[u32], refit: &mut Refit) -> Vec<Option<f64>> {
-        let resamples: Vec<Vec<f64>> = numbers.iter().map(|number| self.resample(*number)).collect();
-        let fitted = refit.mixtures(&resamples);
-        let of_its_own = |(fitted, values): (Option<Mixture>, &Vec<f64>)| Some(distance(&fitted?, values));
-        fitted.into_iter().zip(&resamples).map(of_its_own).collect()
+        let distance_of = |refit: &mut Refit, number: u32| {
+            let resample = self.resample(number);
+            refit.mixture(&resample).map(|mixture| distance(&mixture, &resample))
+        };
+        numbers.into_par_iter().map_init(worker, distance_of).collect()
     }
 
     /// Resample `number` in ascending order.
     fn resample(&self, number: u32) -> Vec<f64> {
-        let (mut random, mut values) = (self.streams.clone(), Vec::with_capacity(self.size));
+        let mut random = self.streams.clone();
+        let mut values = Vec::with_capacity(self.size);
         random.set_stream(u64::from(number));
         self.mixture.draw(self.size, &mut random, &mut values);
         values.sort_unstable_by(f64::total_cmp);

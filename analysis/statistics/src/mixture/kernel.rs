@@ -142,12 +142,14 @@ fn near_components(
     densities: &Densities,
     log_factors: &[f64; MOST_COMPONENTS],
 ) -> [bool; MOST_COMPONENTS] {
-    let (low, high) = (x[0], x[x.len() - 1]);
+    let low = x[0];
+    let high = x[x.len() - 1];
     let mut largest = [f64::NEG_INFINITY; MOST_COMPONENTS];
     let mut floor = f64::NEG_INFINITY;
     for k in 0..densities.components {
         let log_at = |x: f64| log_factors[k] + densities.exponent_at(k, x);
-        let (a, b) = (log_at(low), log_at(high));
+        let a = log_at(low);
+        let b = log_at(high);
         floor = floor.max(a.min(b));
         let within = low <= densities.mean[k] && densities.mean[k] <= high;
         largest[k] = if within { log_factors[k] } else { a.max(b) };
@@ -277,7 +279,8 @@ mod tests {
             }
             let mut points = Points::default();
             points.refill(&values, 0.0, 1.0);
-            let (got, expected) = (Kernel::default().pass(&points, &state), direct(&values, &state));
+            let got = Kernel::default().pass(&points, &state);
+            let expected = direct(&values, &state);
             let scale = expected.log_likelihood.abs();
             assert!((got.log_likelihood - expected.log_likelihood).abs() <= 1e-13 * scale);
             agree(&got.weight, &expected.weight, 300.0);

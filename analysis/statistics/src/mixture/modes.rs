@@ -14,7 +14,8 @@ const REACH: i32 = 6;
 
 pub(super) fn modes(mixture: &Mixture) -> Vec<f64> {
     let components = mixture.components();
-    let (low, high) = (components[0].mean, components[components.len() - 1].mean);
+    let low = components[0].mean;
+    let high = components[components.len() - 1].mean;
     let mut grid = vec![low, high];
     for c in components {
         let step = c.sd / f64::from(STEPS_PER_SD);

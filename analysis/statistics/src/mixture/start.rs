@@ -81,8 +81,8 @@ fn distinct_quantiles(sorted: &[f64], probabilities: usize, quantiles: &mut Vec<
     while i < probabilities {
         let position = position_of(i);
         let below = position.floor();
-        let (low, high) =
-            (sorted[below as usize - 1], sorted[(position.ceil() as usize).min(sorted.len()) - 1]);
+        let low = sorted[below as usize - 1];
+        let high = sorted[(position.ceil() as usize).min(sorted.len()) - 1];
         let share = position - below;
         let value = if share > 0.0 && high != low { (1.0 - share) * low + share * high } else { low };
         i += 1;
@@ -98,7 +98,8 @@ fn distinct_quantiles(sorted: &[f64], probabilities: usize, quantiles: &mut Vec<
 
 /// The first number from `start` to `end` at which `is_past`, which stays so; `end` if it is none.
 fn first_where(start: usize, end: usize, is_past: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (start, end);
+    let mut low = start;
+    let mut high = end;
     while low < high {
         let middle = low.midpoint(high);
         if is_past(middle) {
@@ -138,19 +139,14 @@ impl Classes {
         means.after(&sums, points.total(), model).0
     }
 
-    /// The same for every model.
-    pub(super) fn states(&self, points: &Points) -> [State; VarianceModel::ALL.len()] {
-        let (means, sums) = self.sums(points);
-        VarianceModel::ALL.map(|model| means.after(&sums, points.total(), model).0)
-    }
-
     /// The means of the classes, and the sums about them.
     fn sums(&self, points: &Points) -> (State, Sums) {
         let mut state = State { components: self.count, ..State::default() };
         let mut sums = Sums::default();
         for k in 0..self.count {
             let range = self.cuts[k]..self.cuts[k + 1];
-            let (values, weights) = (&points.values()[range.clone()], &points.weights()[range]);
+            let values = &points.values()[range.clone()];
+            let weights = &points.weights()[range];
             let pairs = || values.iter().zip(weights);
             sums.weight[k] = weights.iter().sum();
             state.mean[k] = pairs().map(|(x, w)| x * w).sum::<f64>() / sums.weight[k];
@@ -178,10 +174,8 @@ mod tests {
                     let p = if i + 1 == probabilities { 1.0 } else { i as f64 * step };
                     let position = 1.0 + 202.0 * p;
                     let share = position - position.floor();
-                    let (low, high) = (
-                        sorted[position.floor() as usize - 1],
-                        sorted[(position.ceil() as usize).min(203) - 1],
-                    );
+                    let low = sorted[position.floor() as usize - 1];
+                    let high = sorted[(position.ceil() as usize).min(203) - 1];
                     if share > 0.0 && high != low { (1.0 - share) * low + share * high } else { low }
                 })
                 .collect();

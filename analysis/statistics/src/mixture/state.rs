@@ -43,13 +43,6 @@ pub(super) struct State {
     pub(super) variance: [f64; MOST_COMPONENTS],
 }
 
-/// Where a draft starts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Start {
-    pub(super) state: State,
-    pub(super) model: VarianceModel,
-}
-
 /// Σ wᵢ ln f(xᵢ), and for each component the posterior sums of 1, x − μ and (x − μ)², μ its mean before the pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
@@ -70,7 +63,9 @@ impl State {
     /// digits in the subtraction; the caller then sums anew about the new means.
     pub(super) fn after(&self, sums: &Sums, total: f64, model: VarianceModel) -> (Self, bool) {
         let mut next = *self;
-        let (mut pooled, mut pooled_second, mut cancelled) = (0.0, 0.0, false);
+        let mut pooled = 0.0;
+        let mut pooled_second = 0.0;
+        let mut cancelled = false;
         for k in 0..self.components {
             next.weight[k] = sums.weight[k] / total;
             if sums.weight[k] > 0.0 {

@@ -22,14 +22,20 @@ use crate::sample::Sample;
 ///
 /// ∫ F̃(1 − G̃) + G̃(1 − F̃) over the pooled order, in O((n + m) log(n + m)): no term is negative, so nothing cancels.
 pub fn mean_difference(x: &Sample, y: &Sample) -> f64 {
-    let (n, m) = (x.len() as f64, y.len() as f64);
-    let (x, y) = (x.sorted(), y.sorted());
-    let (mut i, mut j, mut sum, mut last) = (0, 0, 0.0, f64::NAN);
+    let n = x.len() as f64;
+    let m = y.len() as f64;
+    let x = x.sorted();
+    let y = y.sorted();
+    let mut i = 0;
+    let mut j = 0;
+    let mut sum = 0.0;
+    let mut last = f64::NAN;
     while i < x.len() || j < y.len() {
         let from_x = j == y.len() || (i < x.len() && x[i] <= y[j]);
         let value = if from_x { x[i] } else { y[j] };
         if i + j > 0 {
-            let (f, g) = (i as f64 / n, j as f64 / m);
+            let f = i as f64 / n;
+            let g = j as f64 / m;
             sum += (value - last) * (f * (1.0 - g) + g * (1.0 - f));
         }
         last = value;
@@ -44,10 +50,13 @@ pub fn mean_difference(x: &Sample, y: &Sample) -> f64 {
 
 /// I₂: the share of pairs with xᵢ < yⱼ + `delta`, and of those with equality (Worms 2016 §6.2.1).
 pub fn probability_below(x: &Sample, y: &Sample, delta: f64) -> ProbabilityBelow {
-    let (x, y) = (x.sorted(), y.sorted());
+    let x = x.sorted();
+    let y = y.sorted();
     let pairs = x.len() as f64 * y.len() as f64;
-    let (mut below, mut tied) = (0_u64, 0_u64);
-    let (mut less, mut not_greater) = (0, 0);
+    let mut below = 0_u64;
+    let mut tied = 0_u64;
+    let mut less = 0;
+    let mut not_greater = 0;
     for bound in y.iter().map(|y| y + delta) {
         while less < x.len() && x[less] < bound {
             less += 1;
@@ -108,7 +117,9 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_the_definition() {
-        let (x, y, z) = (sample(&[1.0, 2.0, 2.0, 5.0]), sample(&[2.0, 3.0, 0.5]), sample(&[2.0, 4.0]));
+        let x = sample(&[1.0, 2.0, 2.0, 5.0]);
+        let y = sample(&[2.0, 3.0, 0.5]);
+        let z = sample(&[2.0, 4.0]);
         let pairs = |f: &dyn Fn(f64, f64) -> f64| -> f64 {
             x.sorted().iter().flat_map(|a| y.sorted().iter().map(move |b| f(*a, *b))).sum::<f64>() / 12.0
         };

@@ -98,7 +98,8 @@ fn breaks(versions: &[&Mixture], own: &Mixture) -> Vec<f64> {
     let low = ends(-1.0).fold(f64::INFINITY, f64::min);
     let high = ends(1.0).fold(f64::NEG_INFINITY, f64::max);
     let around = |c: &Component| {
-        let (mean, sd) = (c.mean, c.sd);
+        let mean = c.mean;
+        let sd = c.sd;
         AROUND.iter().flat_map(move |steps| [mean - steps * sd, mean + steps * sd])
     };
     let mut breaks: Vec<f64> = versions.iter().flat_map(|law| law.components()).flat_map(around).collect();
@@ -137,7 +138,8 @@ mod tests {
         for parts in 2..60 {
             let weights: Vec<f64> =
                 (1..=parts).map(|i| f64::from(i) / f64::from(parts * (parts + 1) / 2)).collect();
-            let (fast, slow) = (law(1.0, &weights), law(2.0, &weights));
+            let fast = law(1.0, &weights);
+            let slow = law(2.0, &weights);
             let below = probability_below(&fast, &slow, 0.0).below;
             assert!((1.0 - 1e-12..=1.0).contains(&below), "{parts}: {below:e}");
             let shares = probability_shortest(&[&fast, &slow]).shares;

@@ -11,7 +11,8 @@ const MOST_HALVINGS: u32 = 20;
 pub(super) fn integral(f: impl Fn(f64) -> f64, breaks: &[f64]) -> f64 {
     let rule = rule();
     let panel = |low: f64, high: f64| {
-        let (middle, half) = (low + (high - low) / 2.0, (high - low) / 2.0);
+        let middle = low + (high - low) / 2.0;
+        let half = (high - low) / 2.0;
         half * rule.iter().map(|(x, w)| w * (f(middle + half * x) + f(middle - half * x))).sum::<f64>()
     };
     let first: Vec<(f64, f64, f64)> =
@@ -24,7 +25,8 @@ pub(super) fn integral(f: impl Fn(f64) -> f64, breaks: &[f64]) -> f64 {
         first.into_iter().map(|(a, b, value)| (a, b, value, 0)).collect();
     while let Some((low, high, value, halvings)) = open.pop() {
         let middle = low + (high - low) / 2.0;
-        let (left, right) = (panel(low, middle), panel(middle, high));
+        let left = panel(low, middle);
+        let right = panel(middle, high);
         if (left + right - value).abs() <= enough || halvings >= MOST_HALVINGS {
             sum += left + right;
         } else {
@@ -52,7 +54,8 @@ fn rule() -> [(f64, f64); NODES / 2] {
 
 /// The Legendre polynomial of degree [`NODES`] at `x`, and its derivative.
 fn legendre(x: f64) -> (f64, f64) {
-    let (mut before, mut value) = (1.0, x);
+    let mut before = 1.0;
+    let mut value = x;
     for n in 2..=NODES {
         let degree = n as f64;
         (before, value) = (value, ((2.0 * degree - 1.0) * x * value - (degree - 1.0) * before) / degree);
