@@ -153,7 +153,7 @@ fn levels(question: asked::Levels, confidence: ConfidenceLevel) -> Result<Advice
     let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
     let pilot = LevelTree::balanced(values, &counts).map_err(|error| invalid(&error))?;
     let effects = RandomEffects::new(&pilot);
-    let components = VarianceComponents::of_pilot(&effects, &Reshaped::new(&pilot));
+    let components = VarianceComponents::from_pilot(&effects, &Reshaped::new(&pilot));
     let refused = |error| invalid(&error);
     let costs = Costs::new(costs).map_err(refused)?;
     let plan = RepetitionPlan::new(components, costs).map_err(refused)?;

@@ -151,7 +151,7 @@ impl MethodFindings for Vec<EffectFinding> {
         let mut plain = Vec::with_capacity(self.len());
         for one in self {
             let ends = one.interval.ends();
-            let verdict = match ends.map(|ends| ThresholdDecision::of_speedup_between(ends, Threshold::NONE))
+            let verdict = match ends.map(|ends| ThresholdDecision::from_speedup_between(ends, Threshold::NONE))
             {
                 None => Verdict::NotEnoughData,
                 Some(ThresholdDecision::Faster) => Verdict::Faster,
@@ -213,7 +213,7 @@ impl Setting<'_> {
         match sizes {
             Ok((time_ratio, speedup)) => {
                 let ratio = time_ratio.interval(self.level, Critical::Student);
-                finding.decision = ThresholdDecision::of_time_ratio(&ratio, self.threshold);
+                finding.decision = ThresholdDecision::from_time_ratio(&ratio, self.threshold);
                 finding.p_value = Some(time_ratio.p_value(1.0, Alternative::TwoSided).told());
                 // A speedup is the effect size of the versions exchanged, and its caveats name them so.
                 let exchanged = match better {
@@ -295,7 +295,7 @@ impl Setting<'_> {
             }
         }
         if !has_few_draws {
-            finding.decision = ThresholdDecision::of_speedup(&interval, self.threshold);
+            finding.decision = ThresholdDecision::from_speedup(&interval, self.threshold);
         }
         finding.speedup = Some(replicates.estimate());
         finding.interval = IntervalAnswer::for_ratio(&interval, self.inquiry.better);

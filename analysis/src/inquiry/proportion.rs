@@ -60,7 +60,7 @@ impl<I, O: From<Overall>> AcceleratedShare<I, O> {
         E: From<ProportionError> + From<PrecisionError> + From<SuiteError>,
     {
         let &ShareQuestion { by, members, weights, level, precision, selection, .. } = question;
-        let alone = Overall::of_accelerated(members, accelerated, by.into(), weights)?;
+        let alone = Overall::from_accelerated(members, accelerated, by.into(), weights)?;
         let faster = accelerated.iter().filter(|one| **one).count() as u64;
         let all = accelerated.len() as u64;
         let proportion = Proportion::new(faster, all, selection)?;

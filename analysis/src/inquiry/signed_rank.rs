@@ -107,7 +107,7 @@ fn compare(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: Confidenc
         Ok(logs) => logs,
         Err(error) => return finding.failed(&SignedRankError::Difference(error)),
     };
-    let test = match SignedRank::of_logarithms(&logs) {
+    let test = match SignedRank::from_logarithms(&logs) {
         Ok(test) => test,
         Err(error) => return finding.failed(&error),
     };

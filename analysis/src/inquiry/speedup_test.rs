@@ -471,7 +471,7 @@ impl Setting<'_> {
     ) -> Result<Box<dyn Speedup>, SuiteRatioError> {
         let weights = &self.pairing.weights;
         if are_pairs {
-            Ok(Box::new(PairedRatio::of_suite(members, weights)?))
+            Ok(Box::new(PairedRatio::from_suite(members, weights)?))
         } else {
             Ok(Box::new(SuiteRatio::new(members, weights)?.by_smaller_side()))
         }

@@ -179,7 +179,7 @@ impl ObservedSample<'_> {
             }
             Grouping::RunMeans => {
                 let counts = self.named.runs.iter().map(Vec::len).collect();
-                LevelTree::of_counts(self.named.values().collect(), &[counts, vec![self.named.runs.len()]])
+                LevelTree::from_counts(self.named.values().collect(), &[counts, vec![self.named.runs.len()]])
             }
         };
         levels.map_err(InquiryError::Levels)

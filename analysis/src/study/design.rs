@@ -449,5 +449,5 @@ fn tree(units: &[Unit]) -> Result<LevelTree, LevelsError> {
         units.iter().map(|unit| unit.boots.len()).collect(),
         vec![units.len()],
     ];
-    LevelTree::of_counts(boots().flatten().copied().collect(), &counts)
+    LevelTree::from_counts(boots().flatten().copied().collect(), &counts)
 }

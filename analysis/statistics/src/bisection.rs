@@ -20,7 +20,7 @@ use crate::inference::{ConfidenceLevel, Threshold};
 pub(crate) use answer::commit_set;
 pub use answer::{CommitSet, SeveralSteps, StepAnswer, StepCaveat, StepSize, StepVerdict};
 use block_likelihood::{BlockRuns, Place};
-pub use commit_line::{CommitLine, CommitLineError, MOST_COMMITS};
+pub use commit_line::{CommitLine, CommitLineError};
 use law_grid::{EndContrast, Fineness};
 pub use outcomes::{FailureRate, OutcomeBisection, RunOutcome};
 use std::collections::BTreeMap;
@@ -114,19 +114,19 @@ impl StepBisection {
 
     /// The probability of each commit that it has the step, if there is one; the good end has none.
     pub fn probabilities(&self) -> Vec<f64> {
-        self.posterior().of_commits(&self.line)
+        self.posterior().commit_probabilities(&self.line)
     }
 
     /// Of all runs, on the coarse grid for the first `blocks` blocks, for the choice of probes.
     fn coarse_posterior(&mut self, blocks: usize) -> StepPosterior {
-        let contrast = EndContrast::of(self.blocks.values().take(blocks));
+        let contrast = EndContrast::new(self.blocks.values().take(blocks));
         let margin = self.margin();
         StepPosterior::new(&self.line, &self.blocks, contrast, margin, Fineness::Coarse, &mut self.memo)
     }
 
     /// Of all runs, for what is said of them.
     fn posterior(&self) -> StepPosterior {
-        let contrast = EndContrast::of(self.blocks.values());
+        let contrast = EndContrast::new(self.blocks.values());
         let memo = &mut LikelihoodMemo::default();
         StepPosterior::new(&self.line, &self.blocks, contrast, self.margin(), Fineness::Fine, memo)
     }
@@ -144,7 +144,8 @@ impl StepBisection {
     /// S. Henderson, Bisection search with noisy responses, 2013). Where two commits are left, both sides of the boundary are run.
     pub fn next_block(&mut self, runs: usize) -> Vec<usize> {
         let probes = runs.max(FEWEST_BLOCK_RUNS) - 2;
-        let probabilities = self.coarse_posterior(grid_blocks(self.blocks.len())).of_commits(&self.line);
+        let probabilities =
+            self.coarse_posterior(grid_blocks(self.blocks.len())).commit_probabilities(&self.line);
         let candidates = informative(&self.line, &probabilities);
         let mut block = vec![0, self.line.last()];
         block.extend((1..=probes).filter_map(|probe| {

@@ -28,7 +28,7 @@ pub const MOST_LEVELS: usize = 16;
 
 /// The least that the largest magnitude may be, unless all is zero: differences in its last digits must still
 /// have a square.
-pub const SMALLEST_OBSERVATION: f64 = 1e-130;
+const SMALLEST_OBSERVATION: f64 = 1e-130;
 
 /// A tree of observations, of any number of levels, all its leaves equally deep.
 ///
@@ -41,7 +41,7 @@ pub const SMALLEST_OBSERVATION: f64 = 1e-130;
 /// let levels = LevelTree::balanced(times, &[2, 2, 3])?;
 /// assert_eq!((levels.depth(), levels.members(2), levels.units(2)), (3, 6, 3));
 /// // Lost runs leave any shape: 3 and 1 measurements of two executions.
-/// let levels = LevelTree::of_counts(vec![1.0, 2.0, 3.0, 4.0], &[vec![3, 1], vec![2]])?;
+/// let levels = LevelTree::from_counts(vec![1.0, 2.0, 3.0, 4.0], &[vec![3, 1], vec![2]])?;
 /// assert!(!levels.is_balanced());
 /// # Ok(())
 /// # }
@@ -73,7 +73,7 @@ pub enum LevelsError {
         index: usize,
         value: f64,
     },
-    /// All observations are smaller than [`SMALLEST_OBSERVATION`].
+    /// All observations are smaller than `SMALLEST_OBSERVATION`.
     #[error("no observation is larger than {largest:e}, too small to square")]
     TooSmall { largest: f64 },
 }
@@ -106,7 +106,7 @@ impl LevelTree {
             units = units.saturating_mul(repeated);
         }
         counts.reverse();
-        Self::of_counts(values, &counts)
+        Self::from_counts(values, &counts)
     }
 
     /// An experiment of any shape: `counts` holds for each level, the lowest first, how many members each unit
@@ -114,7 +114,7 @@ impl LevelTree {
     ///
     /// # Errors
     /// [`LevelsError`] for values or counts that make no experiment.
-    pub fn of_counts(values: Vec<f64>, counts: &[Vec<usize>]) -> Result<Self, LevelsError> {
+    pub fn from_counts(values: Vec<f64>, counts: &[Vec<usize>]) -> Result<Self, LevelsError> {
         if counts.is_empty() || counts.len() > MOST_LEVELS {
             return Err(LevelsError::NumberOfLevels(counts.len()));
         }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn nested_counts_give_the_tree() {
         let levels =
-            LevelTree::of_counts(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[vec![2, 1, 3], vec![1, 2], vec![2]])
+            LevelTree::from_counts(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[vec![2, 1, 3], vec![1, 2], vec![2]])
                 .unwrap();
         assert_eq!((levels.depth(), levels.members(1), levels.members(2), levels.members(3)), (3, 6, 3, 2));
         assert_eq!((levels.members_of(1, 2), levels.members_of(2, 1)), (3..6, 1..3));

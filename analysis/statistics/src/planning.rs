@@ -11,6 +11,5 @@ pub mod required_repetitions;
 pub mod two_stage;
 
 pub use repetition_plan::{
-    BudgetedPlan, Costs, MOST_REPETITIONS, OneLevelDesign, RepetitionPlan, RepetitionPlanError,
-    VarianceComponents,
+    BudgetedPlan, Costs, OneLevelDesign, RepetitionPlan, RepetitionPlanError, VarianceComponents,
 };

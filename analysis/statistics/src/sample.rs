@@ -13,7 +13,7 @@ pub const LARGEST_OBSERVATION: f64 = 1e150;
 
 /// The smallest difference between the least and the largest observation that is not zero: squares of deviations, and of
 /// their sums, keep all digits. Neighbouring doubles near 1e-100 are further apart.
-pub const SMALLEST_RANGE: f64 = 1e-130;
+const SMALLEST_RANGE: f64 = 1e-130;
 
 /// A range of fewer than a few thousand steps of the floating-point grid is mostly rounding.
 const ROUNDING: f64 = 4096.0 * f64::EPSILON;
@@ -63,7 +63,7 @@ pub enum SampleError {
         index: usize,
         value: f64,
     },
-    /// Observations whose differences are below [`SMALLEST_RANGE`].
+    /// Observations whose differences are below `SMALLEST_RANGE`.
     #[error("the observations differ by {range:e} at most, too little to square")]
     TooClose {
         /// The largest less the least.
@@ -86,7 +86,7 @@ impl Sample {
     ///
     /// # Errors
     /// [`SampleError`] when there is no value, one is not finite or beyond [`LARGEST_OBSERVATION`], or all are within
-    /// [`SMALLEST_RANGE`] and not equal.
+    /// `SMALLEST_RANGE` and not equal.
     pub fn new(in_run_order: Vec<f64>) -> Result<Self, SampleError> {
         if in_run_order.is_empty() {
             return Err(SampleError::Empty);
@@ -105,8 +105,8 @@ impl Sample {
             return Err(SampleError::TooClose { range });
         }
         let n = in_run_order.len() as f64;
-        let mean = CompensatedSum::of(in_run_order.iter().copied()) / n;
-        let mean_residue = CompensatedSum::of(in_run_order.iter().map(|x| x - mean)) / n;
+        let mean = CompensatedSum::sum(in_run_order.iter().copied()) / n;
+        let mean_residue = CompensatedSum::sum(in_run_order.iter().map(|x| x - mean)) / n;
         Ok(Self { in_run_order, sorted, mean, mean_residue })
     }
 
@@ -167,11 +167,14 @@ impl Sample {
     ///
     /// Two passes, the second corrected for the rounding of the mean (Chan, Golub, LeVeque 1983, eq. 1.7).
     pub fn variance(&self) -> Option<f64> {
+        if self.len() < 2 {
+            return None;
+        }
         let n = self.len() as f64;
         let deviations = || self.in_run_order.iter().map(|x| x - self.mean);
-        let squares = CompensatedSum::of(deviations().map(|d| d * d));
+        let squares = CompensatedSum::sum(deviations().map(|d| d * d));
         let correction = n * self.mean_residue * self.mean_residue;
-        (self.len() > 1).then(|| (squares - correction).max(0.0) / (n - 1.0))
+        Some((squares - correction).max(0.0) / (n - 1.0))
     }
 
     /// The square root of [`Sample::variance`], in the unit of the observations.
@@ -203,7 +206,7 @@ impl Sample {
 
     /// The smallest observation if it is not positive: a ratio of times has no meaning then.
     pub(crate) fn not_positive(&self) -> Option<f64> {
-        (self.min() <= 0.0).then(|| self.min())
+        if self.min() <= 0.0 { Some(self.min()) } else { None }
     }
 }
 

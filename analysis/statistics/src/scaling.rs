@@ -16,7 +16,7 @@ mod effect;
 mod efficiency_ratio;
 mod serial_share;
 
-pub use curve::{MOST_SCALING_POINTS, ScalingCurve, ScalingError, ScalingPoint};
+pub use curve::{ScalingCurve, ScalingError, ScalingPoint};
 pub use effect::ScalingEffect;
 pub use efficiency_ratio::EfficiencyRatio;
 pub use serial_share::{FEWEST_RUNS_OF_A_SHARE, LackOfFit, SerialShare, SerialShareError};

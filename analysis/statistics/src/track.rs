@@ -29,7 +29,7 @@ use stretch::{SpreadPoint, Stretch};
 use thiserror::Error;
 
 /// The most points: a commit every half hour for twenty years.
-pub const MOST_TRACK_POINTS: usize = 350_000;
+const MOST_TRACK_POINTS: usize = 350_000;
 
 /// What a track is to find.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -149,7 +149,7 @@ impl Track {
     /// [`TrackError`] for a point out of order, without ratios, or with one that is not finite, and for too many points.
     pub fn observe(&mut self, point: TrackPoint) -> Result<Option<&TrackStep>, TrackError> {
         self.check(&point)?;
-        let spread = self.spread.of_past();
+        let spread = self.spread.past_evidence();
         self.spread.take(&point.ratios);
         self.points += 1;
         self.latest = Some(point.commit);
@@ -160,7 +160,7 @@ impl Track {
         }
         let next = Stretch::new(StretchLevel::Unknown, Some(commit));
         let ended = std::mem::replace(&mut self.stretch, next);
-        self.steps.push(TrackStep::of(&ended, self.margin(), self.rule.confidence, evidence));
+        self.steps.push(TrackStep::new(&ended, self.margin(), self.rule.confidence, evidence));
         Ok(self.steps.last())
     }
 
@@ -221,7 +221,7 @@ struct RatioSpread {
 
 impl RatioSpread {
     /// The standard deviation of a ratio by what was taken; zero if that is not known, and where more than half of the ratios are equal.
-    fn of_past(&self) -> f64 {
+    fn past_evidence(&self) -> f64 {
         if self.differences.len() < FEWEST_DIFFERENCES {
             return 0.0;
         }

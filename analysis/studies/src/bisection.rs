@@ -80,8 +80,8 @@ impl BisectionStudy {
         let mut rows = Vec::new();
         for section in &self.sections {
             let of_cell = |shape, commits: &u64, runs: &u64| match (section, shape) {
-                (_, Some(shape)) => self.of_searches(*section, shape, *commits, *runs),
-                (_, None) => self.of_outcomes(*commits, *runs),
+                (_, Some(shape)) => self.search_rows(*section, shape, *commits, *runs),
+                (_, None) => self.outcome_rows(*commits, *runs),
             };
             // Outcomes have no noise that could have a shape.
             let shapes: Vec<Option<LawShape>> = match section {

@@ -94,13 +94,13 @@ impl Coverage {
         for section in &self.sections {
             match section {
                 CoverageSection::Levels => rows.extend(self.by_levels()),
-                CoverageSection::OneBinary => rows.extend(self.of_one_binary()),
-                CoverageSection::Samples => rows.extend(self.of_samples()),
-                CoverageSection::Proportions => rows.extend(self.of_proportions()),
-                CoverageSection::TrueShare => rows.extend(self.of_true_shares()),
-                CoverageSection::TwoStages => rows.extend(self.of_two_stages()),
-                CoverageSection::Suites => rows.extend(self.of_suites()),
-                CoverageSection::Totals => rows.extend(self.of_totals()),
+                CoverageSection::OneBinary => rows.extend(self.one_binary_rows()),
+                CoverageSection::Samples => rows.extend(self.sample_rows()),
+                CoverageSection::Proportions => rows.extend(self.proportion_rows()),
+                CoverageSection::TrueShare => rows.extend(self.true_share_rows()),
+                CoverageSection::TwoStages => rows.extend(self.two_stage_rows()),
+                CoverageSection::Suites => rows.extend(self.suite_rows()),
+                CoverageSection::Totals => rows.extend(self.total_rows()),
             }
         }
         Ok(rows)

@@ -1,9 +1,11 @@
-//! What no study is made of.
+//! Why a study is refused, and the limits of what it draws.
 
-use super::{RunCounts, replication::MOST_REPLICATES};
+use super::RunCounts;
 use speedup_statistics::{levels::BootstrapError, scaling::ScalingError};
 use thiserror::Error;
 
+/// The most replicates: with them a share is known to 0.0005.
+pub const MOST_REPLICATES: u32 = 1_000_000;
 /// The most runs, units or benchmarks of an experiment that a study draws: a hundred times what anybody repeats.
 pub(super) const MOST_REPEATED: u64 = 10_000;
 /// The greatest standard deviation, as a share of the mean: a normal time is then positive but in one draw of 30 million.

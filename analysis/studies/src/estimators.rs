@@ -103,7 +103,7 @@ pub struct EstimatorRow {
 type Errors = [f64; 2];
 
 impl VariabilityMetric {
-    fn of_laws(self, laws: &[Mixture]) -> f64 {
+    fn modelled_value(self, laws: &[Mixture]) -> f64 {
         match self {
             Self::MeanDifference => modelled::mean_difference(&laws[0], &laws[1]),
             Self::ProbabilityBelow => modelled::probability_below(&laws[0], &laws[1], 0.0).below,
@@ -113,7 +113,7 @@ impl VariabilityMetric {
         }
     }
 
-    fn of_samples(self, samples: &[Sample]) -> f64 {
+    fn empirical_value(self, samples: &[Sample]) -> f64 {
         match self {
             Self::MeanDifference => empirical::mean_difference(&samples[0], &samples[1]),
             Self::ProbabilityBelow => empirical::probability_below(&samples[0], &samples[1], 0.0).below,
@@ -126,7 +126,7 @@ impl VariabilityMetric {
 
 impl Quantity {
     /// The quantity and its standard error from the replicates of one framework.
-    fn of(self, errors: &[Errors]) -> [f64; 2] {
+    fn estimate(self, errors: &[Errors]) -> [f64; 2] {
         let empirical = || errors.iter().map(|[empirical, _]| *empirical);
         let modelled = || errors.iter().map(|[_, modelled]| *modelled);
         match self {
@@ -166,7 +166,7 @@ impl Estimators {
         let mut of_frameworks: Vec<Vec<Errors>> = Vec::new();
         for framework in 0..self.frameworks {
             let laws = framework::laws(self.replication.seed, framework, versions);
-            let truth = metric.of_laws(&laws);
+            let truth = metric.modelled_value(&laws);
             let stream = format!("simulation estimators {} {versions} {runs} {framework}", metric.code());
             let replicates = self.replication.each(&stream, |draws| {
                 let estimates = estimates(metric, &laws, runs, draws)?;
@@ -176,9 +176,11 @@ impl Estimators {
             of_frameworks.push(replicates.into_iter().flatten().collect());
         }
         let row = |quantity: Quantity| {
-            let of_each: Vec<[f64; 2]> = of_frameworks.iter().map(|errors| quantity.of(errors)).collect();
+            let of_each: Vec<[f64; 2]> =
+                of_frameworks.iter().map(|errors| quantity.estimate(errors)).collect();
             let of = |which: usize| Sample::new(of_each.iter().map(|pair| pair[which]).collect()).ok();
-            let (values, errors) = (of(0)?, of(1)?);
+            let values = of(0)?;
+            let errors = of(1)?;
             let quantile = |p| values.quantile(p).unwrap_or(f64::NAN);
             Some(EstimatorRow {
                 metric,
@@ -206,11 +208,11 @@ fn estimates(metric: VariabilityMetric, laws: &[Mixture], runs: u64, draws: &mut
     let mut samples = Vec::with_capacity(laws.len());
     let mut fitted = Vec::with_capacity(laws.len());
     for law in laws {
-        let sample = draws.of_mixture(law, runs)?;
+        let sample = draws.mixture_sample(law, runs)?;
         fitted.push(MixtureFit::with_method(&sample, FitMethod::Mclust).ok()?.mixture);
         samples.push(sample);
     }
-    Some([metric.of_samples(&samples), metric.of_laws(&fitted)])
+    Some([metric.empirical_value(&samples), metric.modelled_value(&fitted)])
 }
 
 /// The mean and its standard error.
@@ -227,7 +229,8 @@ fn squared_error_ratio(errors: &[Errors]) -> [f64; 2] {
     let mean_square = |which: usize| {
         errors.iter().map(|error| error[which] * error[which]).sum::<f64>() / errors.len() as f64
     };
-    let (empirical, modelled) = (mean_square(0), mean_square(1));
+    let empirical = mean_square(0);
+    let modelled = mean_square(1);
     let ratio = modelled / empirical;
     let residues = errors.iter().map(|[e, m]| m * m - ratio * e * e);
     [ratio, mean_and_error(residues)[1] / empirical]

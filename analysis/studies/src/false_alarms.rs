@@ -10,10 +10,10 @@ mod suites;
 pub(super) use samples::concludes;
 pub(super) use suites::{SUITE_METHODS, confidences};
 
-use super::{LawShape, LevelModel, Replication, SimulationError, SuiteModel, row::StudyRow};
+use super::{LawShape, LevelModel, Replication, RunCounts, SimulationError, SuiteModel, row::StudyRow};
 use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use speedup_statistics::{inference::Threshold, levels::BootstrapError, levels::MOST_DRAWS};
-use std::{num::ParseIntError, str::FromStr};
+use std::str::FromStr as _;
 
 /// The study of false alarms. A comparison without an answer is no alarm, and counted besides.
 #[derive(Clone, Debug, PartialEq, Args)]
@@ -54,30 +54,6 @@ pub struct FalseAlarmStudy {
     /// The law of suites.
     #[command(flatten)]
     pub suite: SuiteModel,
-}
-
-/// How many runs the versions have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunCounts {
-    /// The baseline's.
-    pub baseline: u64,
-    /// The candidate's.
-    pub candidate: u64,
-}
-
-impl From<u64> for RunCounts {
-    fn from(runs: u64) -> Self {
-        Self { baseline: runs, candidate: runs }
-    }
-}
-
-impl FromStr for RunCounts {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (baseline, candidate) = text.split_once('x').unwrap_or((text, text));
-        Ok(Self { baseline: baseline.parse()?, candidate: candidate.parse()? })
-    }
 }
 
 speedup_core::words! {
@@ -125,19 +101,19 @@ impl FalseAlarmStudy {
         let mut rows = Vec::new();
         for section in &self.sections {
             match section {
-                AlarmSection::Samples => rows.extend(self.of_samples()),
+                AlarmSection::Samples => rows.extend(self.sample_rows()),
                 AlarmSection::Levels => rows.extend(self.by_levels()),
-                AlarmSection::OneBinary => rows.extend(self.of_one_binary()),
-                AlarmSection::Suites => rows.extend(self.of_suites()),
-                AlarmSection::Headlines => rows.extend(self.of_headlines()),
-                AlarmSection::UnlikeShapes => rows.extend(self.of_unlike_shapes()),
-                AlarmSection::Same => rows.extend(self.of_the_same()),
-                AlarmSection::Tails => rows.extend(self.of_tails()),
-                AlarmSection::Gates => rows.extend(self.of_gated_suites()),
-                AlarmSection::Dependent => rows.extend(self.of_dependent_runs()),
-                AlarmSection::Hosts => rows.extend(self.of_hosts()),
-                AlarmSection::RareStalls => rows.extend(self.of_rare_stalls()),
-                AlarmSection::Looks => rows.extend(self.of_looks()),
+                AlarmSection::OneBinary => rows.extend(self.one_binary_rows()),
+                AlarmSection::Suites => rows.extend(self.suite_rows()),
+                AlarmSection::Headlines => rows.extend(self.headline_rows()),
+                AlarmSection::UnlikeShapes => rows.extend(self.unlike_shape_rows()),
+                AlarmSection::Same => rows.extend(self.equal_version_rows()),
+                AlarmSection::Tails => rows.extend(self.tail_rows()),
+                AlarmSection::Gates => rows.extend(self.gated_suite_rows()),
+                AlarmSection::Dependent => rows.extend(self.dependent_run_rows()),
+                AlarmSection::Hosts => rows.extend(self.host_rows()),
+                AlarmSection::RareStalls => rows.extend(self.rare_stall_rows()),
+                AlarmSection::Looks => rows.extend(self.look_rows()),
             }
         }
         Ok(rows)

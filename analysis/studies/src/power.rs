@@ -78,12 +78,12 @@ impl Power {
         let mut rows = Vec::new();
         for section in &self.sections {
             match section {
-                PowerSection::Suites => rows.extend(self.of_suites()),
-                PowerSection::Table1 => rows.extend(self.of_table_1()),
-                PowerSection::SpeedupTest => rows.extend(self.of_speedup_test()),
-                PowerSection::Headlines => rows.extend(self.of_headlines()),
-                PowerSection::NormalMeans => rows.extend(self.of_normal_means()),
-                PowerSection::Plans => rows.extend(self.of_plans()),
+                PowerSection::Suites => rows.extend(self.suite_rows()),
+                PowerSection::Table1 => rows.extend(self.table_1_rows()),
+                PowerSection::SpeedupTest => rows.extend(self.speedup_test_rows()),
+                PowerSection::Headlines => rows.extend(self.headline_rows()),
+                PowerSection::NormalMeans => rows.extend(self.normal_mean_rows()),
+                PowerSection::Plans => rows.extend(self.plan_rows()),
             }
         }
         Ok(rows)

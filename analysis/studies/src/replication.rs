@@ -1,15 +1,12 @@
 //! How often a study repeats its experiment, and the counts over the replicates.
 
-use super::SimulationError;
+use super::{SimulationError, error::MOST_REPLICATES};
 use crate::law::draws::Draws;
 use clap::{Args, builder::TypedValueParser as _};
 use rayon::prelude::*;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use std::str::FromStr as _;
-
-/// The most replicates: with them a share is known to 0.0005.
-pub const MOST_REPLICATES: u32 = 1_000_000;
 
 /// How often, whence the random numbers, and at which confidence level the methods are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Args)]
@@ -34,7 +31,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn of(answers: impl Iterator<Item = Option<bool>>) -> Self {
+    pub(super) fn new(answers: impl Iterator<Item = Option<bool>>) -> Self {
         let mut tally = Self::default();
         answers.for_each(|answer| tally.count(answer));
         tally

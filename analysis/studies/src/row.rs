@@ -77,7 +77,10 @@ impl Cell {
     /// The row of a share that was computed, not drawn.
     pub(super) fn exact(&self, method: &'static str, share: f64, parameter: Option<f64>) -> StudyRow {
         let &Self { section, distribution, size } = self;
-        let (standard_error, expected, replicates, unanswered) = (0.0, None, None, 0);
+        let standard_error = 0.0;
+        let expected = None;
+        let replicates = None;
+        let unanswered = 0;
         StudyRow {
             section,
             distribution,

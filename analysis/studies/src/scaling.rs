@@ -51,7 +51,7 @@ impl ScalingStudy {
         let cells =
             self.sections.iter().flat_map(|law| self.distributions.iter().map(|shape| (*law, *shape)));
         let of_cells = cells.flat_map(|(law, shape)| self.runs.iter().map(move |runs| (law, shape, *runs)));
-        Ok(of_cells.flat_map(|(law, shape, runs)| self.of_cell(law, shape, runs)).collect())
+        Ok(of_cells.flat_map(|(law, shape, runs)| self.cell_rows(law, shape, runs)).collect())
     }
 
     fn check(&self) -> Result<(), SimulationError> {
@@ -78,12 +78,13 @@ impl ScalingStudy {
         self.variation * (1.0 + libm::log2(factor))
     }
 
-    fn of_cell(&self, law: ScalingLaw, shape: LawShape, runs: u64) -> Vec<StudyRow> {
+    fn cell_rows(&self, law: ScalingLaw, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let cell = Cell { section: law.name(), distribution: Some(shape), size: runs };
         let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {
             self.replicate(law, shape, runs, draws).unwrap_or([None; METHODS.len()]).to_vec()
         });
-        let (coverage, risk) = (self.replication.promised_coverage(), self.replication.promised_risk());
+        let coverage = self.replication.promised_coverage();
+        let risk = self.replication.promised_risk();
         let expected = [coverage, coverage, coverage, risk, None];
         let rows = METHODS.iter().zip(tallies).zip(expected);
         let parameter = Some(self.overhead);
@@ -103,11 +104,14 @@ impl ScalingStudy {
         let truth = |overhead: f64| {
             self.factors().map(move |factor| self.mean(law, factor, overhead)).collect::<Vec<f64>>()
         };
-        let (kept, broken) = (truth(0.0), truth(self.overhead));
+        let kept = truth(0.0);
+        let broken = truth(self.overhead);
         let [baseline, candidate] = [&kept, &broken].map(|means| self.times(shape, runs, means, draws));
-        let (baseline, candidate) = (baseline?, candidate?);
+        let baseline = baseline?;
+        let candidate = candidate?;
         let [baseline, candidate] = [&baseline, &candidate].map(|times| self.curve(law, times));
-        let (baseline, candidate) = (baseline?, candidate?);
+        let baseline = baseline?;
+        let candidate = candidate?;
         let level = self.replication.confidence;
         let effects = baseline.effects().zip(candidate.effects()).zip(1..);
         let speedups = effects.clone().map(|((effect, _), at)| {

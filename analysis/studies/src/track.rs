@@ -89,7 +89,7 @@ impl TrackStudy {
             for shape in &self.distributions {
                 for points in &self.points {
                     rows.extend(
-                        self.blocks.iter().flat_map(|blocks| self.of_cell(*kind, *shape, *points, *blocks)),
+                        self.blocks.iter().flat_map(|blocks| self.cell_rows(*kind, *shape, *points, *blocks)),
                     );
                 }
             }
@@ -97,7 +97,7 @@ impl TrackStudy {
         Ok(rows)
     }
 
-    fn of_cell(&self, kind: SeriesKind, shape: LawShape, points: u64, blocks: u64) -> Vec<StudyRow> {
+    fn cell_rows(&self, kind: SeriesKind, shape: LawShape, points: u64, blocks: u64) -> Vec<StudyRow> {
         let cell = Cell { section: kind.code(), distribution: Some(shape), size: blocks };
         let stream = format!("{} {points}", cell.stream());
         let detectors = Detector::all(kind);
@@ -106,7 +106,7 @@ impl TrackStudy {
             .each(&stream, |draws| self.replicate(kind, shape, [points, blocks], &detectors, draws));
         let mut rows: Vec<StudyRow> = (0..detectors.len())
             .flat_map(|at| {
-                self.of_detector(
+                self.detector_rows(
                     &cell,
                     points,
                     &detectors[at],
@@ -117,7 +117,7 @@ impl TrackStudy {
             .collect();
         let expected = [1.0 - self.replication.confidence.get(), FLOOR_POWER];
         for (at, method) in ["floor_exceeded", "floor_change_found"].into_iter().enumerate() {
-            let tally = Tally::of(found.iter().map(|found| Some(found.floor?[at])));
+            let tally = Tally::new(found.iter().map(|found| Some(found.floor?[at])));
             rows.push(cell.row(
                 method,
                 tally,
@@ -128,7 +128,7 @@ impl TrackStudy {
         rows
     }
 
-    fn of_detector(
+    fn detector_rows(
         &self,
         cell: &Cell,
         points: u64,
@@ -158,7 +158,7 @@ impl TrackStudy {
             StudyRow { expected, replicates, unanswered, ..cell.average(method, &values, parameter) }
         };
         let share = |method, answer: &dyn Fn(&TrackFound) -> Option<bool>, expected| {
-            cell.row(method, Tally::of(found.iter().map(answer)), Unanswered::LeftOut, [parameter, expected])
+            cell.row(method, Tally::new(found.iter().map(answer)), Unanswered::LeftOut, [parameter, expected])
         };
         let declared = self.alarms.alarms_a_year();
         let most = (points as f64 / self.alarms.points_between()).min(1.0);

@@ -99,7 +99,7 @@ impl<'a> Members<'a> {
     pub(crate) fn speedup_means(&self, summary: Summary) -> Option<SpeedupMeans> {
         let [baselines, candidates] = self.times(summary);
         let speedups: Vec<f64> = baselines.iter().zip(&candidates).map(|(x, y)| x / y).collect();
-        SpeedupMeans::of_speedups(&speedups).ok()
+        SpeedupMeans::from_speedups(&speedups).ok()
     }
 
     /// What stands for the times of each benchmark in either version.

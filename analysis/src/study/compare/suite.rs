@@ -273,8 +273,8 @@ impl Suite<'_> {
             (self.members.as_members(), self.members.weights(&self.weights, Summary::Mean));
         let builds = self.members.builds();
         let ratio: Result<Box<dyn Speedup>, SuiteRatioError> = match self.are_pairs {
-            true => PairedRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
-            false => SuiteRatio::of_clusters(members, builds, &weights).map(|ratio| {
+            true => PairedRatio::from_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
+            false => SuiteRatio::from_clusters(members, builds, &weights).map(|ratio| {
                 Box::new(if self.declared.is_by_size { ratio } else { ratio.by_smaller_side() }) as _
             }),
         };

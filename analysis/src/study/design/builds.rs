@@ -125,7 +125,7 @@ impl Side {
         }
         let [of_boots, of_hosts, of_builds] = counts;
         let counts = [of_boots, of_hosts, of_builds, vec![means.len()]];
-        let levels = LevelTree::of_counts(values, &counts).map_err(|error| no_levels(&error))?;
+        let levels = LevelTree::from_counts(values, &counts).map_err(|error| no_levels(&error))?;
         Ok(Self { means, builds: Some(builds), levels })
     }
 }

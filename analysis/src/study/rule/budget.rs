@@ -101,7 +101,7 @@ fn levels(study: &Study, cell: u32) -> Option<LevelTree> {
     let boots = || visits.values().flat_map(BTreeMap::values);
     let counts =
         [boots().map(Vec::len).collect(), visits.values().map(BTreeMap::len).collect(), vec![visits.len()]];
-    LevelTree::of_counts(boots().flatten().copied().collect(), &counts).ok()
+    LevelTree::from_counts(boots().flatten().copied().collect(), &counts).ok()
 }
 
 /// The mean time of a measured run, in nanoseconds.

@@ -296,7 +296,7 @@ impl Declared {
     pub(crate) fn planned(&self, sides: &Sides<'_>) -> Option<TrimmedDetection> {
         match (self.center, sides) {
             (Center::Trimmed, Sides::Apart(x, y)) => TrimmedDetection::new(x, Some(y), self.trim).ok(),
-            (Center::Trimmed, Sides::Pairs(x, y)) => TrimmedDetection::of_pairs(x, y, self.trim).ok(),
+            (Center::Trimmed, Sides::Pairs(x, y)) => TrimmedDetection::from_pairs(x, y, self.trim).ok(),
             (Center::Trimmed, Sides::Classes(_)) | (Center::Median | Center::Mean, _) => None,
         }
     }

@@ -74,7 +74,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
             (IntervalReport::Missing { reason: Reason::of(ReasonCode::TooFewPairs, &error) }, Vec::new())
         }
     };
-    let test = SignedRank::of_logarithms(&logs);
+    let test = SignedRank::from_logarithms(&logs);
     let (unlike, least) = test.as_ref().map_or((0, 1.0), |test| (test.statistic().n(), test.least_p_value()));
     let test = test.map(MainTest::from);
     let test = test.map_err(|error| (NAME, Reason::of(ReasonCode::SubTestRefused, &error)));
@@ -97,7 +97,7 @@ pub(crate) fn p_values(by: Protocol, baseline: &Sample, candidate: &Sample) -> O
     let test = match by {
         Protocol::Mean => MainTest::from(PairedTTest::new(baseline, candidate).ok()?),
         Protocol::Median => {
-            MainTest::from(SignedRank::of_logarithms(&logarithms(baseline, candidate).ok()?).ok()?)
+            MainTest::from(SignedRank::from_logarithms(&logarithms(baseline, candidate).ok()?).ok()?)
         }
     };
     Some([test.faster, test.slower])

@@ -108,7 +108,7 @@ impl DiagnosticsReport {
         let autocorrelation = ordered.and_then(ranks).and_then(|ranks| Autocorrelation::new(&ranks).ok());
         let runs_test = ordered.and_then(|ordered| RunsTest::new(ordered).ok());
         let drift = ordered.and_then(|ordered| Drift::new(ordered).ok());
-        let first_run = FirstRunEffect::of_runs(ByBoot::new(sample, cell.seats).boots()).ok();
+        let first_run = FirstRunEffect::from_runs(ByBoot::new(sample, cell.seats).boots()).ok();
         Some(Self {
             autocorrelation: autocorrelation
                 .map(|test| DiagnosticReport::new(test.coefficient(), test.p_value(two_sided))),
@@ -205,7 +205,7 @@ fn pooled_first_run(cells: &[DiagnosedCell<'_>]) -> Option<DiagnosticReport> {
         Some(by_boot)
     };
     let cells: Vec<ByBoot> = cells.par_iter().filter_map(scaled).collect();
-    let test = FirstRunEffect::of_runs(cells.iter().flat_map(ByBoot::boots)).ok()?;
+    let test = FirstRunEffect::from_runs(cells.iter().flat_map(ByBoot::boots)).ok()?;
     (test.groups() > 1).then(|| DiagnosticReport::new(test.difference(), test.p_value(Alternative::TwoSided)))
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn warn(sampled: &[Sampled<'_>], study: &Study, level: ConfidenceLeve
         (counts.disturbed, counts.recorded)
     };
     for (at, version) in study.plan.experiment.compared().iter().enumerate().skip(1) {
-        let test = FisherExact::of_shares(of_version(0), of_version(at));
+        let test = FisherExact::from_shares(of_version(0), of_version(at));
         if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
             warnings.concern(WarningCode::DisturbedUnevenly, &version.name, || {
                 "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at \

@@ -154,7 +154,7 @@ impl HostEffectReport {
             cells.iter().flat_map(DiagnosedCell::gangs_by_build_and_class).collect();
         let gangs: Vec<(&Sample, &[Vec<u32>])> =
             cells.iter().map(|(sample, hosts)| (&**sample, &hosts[..])).collect();
-        let outlying = HostRanks::of_gangs(&gangs, level).ok().map(|found| {
+        let outlying = HostRanks::from_gangs(&gangs, level).ok().map(|found| {
             OutlyingReport::new(&found, names, |host| difference(&gangs, |of| of.contains(&host)))
         });
         let mut numbers: BTreeMap<&[u32], u32> = BTreeMap::new();

@@ -132,7 +132,7 @@ fn test(baseline: (u64, u64), candidate: (u64, u64)) -> Option<DiagnosticReport>
     if baseline.0 + candidate.0 == 0 || baseline.1 == 0 || candidate.1 == 0 {
         return None;
     }
-    let p_value = FisherExact::of_shares(baseline, candidate)?.p_value(Alternative::TwoSided);
+    let p_value = FisherExact::from_shares(baseline, candidate)?.p_value(Alternative::TwoSided);
     let share = |(missing, of): (u64, u64)| missing as f64 / of as f64;
     Some(DiagnosticReport::new(share(candidate) - share(baseline), p_value))
 }

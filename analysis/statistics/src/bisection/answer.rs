@@ -1,6 +1,6 @@
 //! What a bisection found.
 
-use super::step_posterior::{SizeProbability, StepPosterior, of_commits};
+use super::step_posterior::{SizeProbability, StepPosterior, commit_probabilities};
 use super::{CommitLine, StepBisection, several::TwoSteps};
 use serde::Serialize;
 
@@ -90,7 +90,7 @@ impl StepBisection {
         let verdict = verdict(&posterior, several.as_ref(), level);
         // A step that is claimed is in the set with the level in all, not only if there is one.
         let needed = if verdict == StepVerdict::Step { level / (1.0 - posterior.no_step) } else { level };
-        let commits = commit_set(&posterior.of_commits(&self.line), needed);
+        let commits = commit_set(&posterior.commit_probabilities(&self.line), needed);
         let caveats = caveats(&self.line, &commits, verdict, several.as_ref());
         let size = size(&posterior, verdict, level);
         StepAnswer { verdict, commits, size, no_step: posterior.no_step, several, caveats }
@@ -98,8 +98,9 @@ impl StepBisection {
 
     fn several(&self, posterior: &StepPosterior) -> Option<SeveralSteps> {
         let steps = TwoSteps::new(&self.line, &self.blocks, posterior, self.margin())?;
-        let set = |gaps| commit_set(&of_commits(&self.line, gaps), self.rule.confidence.get());
-        let (first, second) = (set(&steps.first), set(&steps.second));
+        let set = |gaps| commit_set(&commit_probabilities(&self.line, gaps), self.rule.confidence.get());
+        let first = set(&steps.first);
+        let second = set(&steps.second);
         Some(SeveralSteps { probability: steps.probability, first, second })
     }
 }
@@ -140,7 +141,9 @@ pub(crate) fn commit_set(probabilities: &[f64], needed: f64) -> CommitSet {
     let mut ranked: Vec<usize> = (1..probabilities.len()).collect();
     ranked.sort_by(|one, other| f64::total_cmp(&probabilities[*other], &probabilities[*one]));
     let likeliest = ranked[0];
-    let (mut commits, mut probability, mut least) = (Vec::new(), 0.0, f64::INFINITY);
+    let mut commits = Vec::new();
+    let mut probability = 0.0;
+    let mut least = f64::INFINITY;
     for commit in ranked {
         let of_commit = probabilities[commit];
         if probability >= needed && of_commit < least * (1.0 - EQUAL) {
@@ -173,7 +176,8 @@ fn quantile(
         if sum + of_node >= part && of_node > 0.0 {
             let before = sizes[position.saturating_sub(1)].size;
             let after = sizes.get(position + 1).map_or(node.size, |next| next.size);
-            let (from, to) = ((before + node.size) / 2.0, (node.size + after) / 2.0);
+            let from = (before + node.size) / 2.0;
+            let to = (node.size + after) / 2.0;
             return Some(from + (to - from) * (part - sum) / of_node);
         }
         sum += of_node;

@@ -104,7 +104,7 @@ impl BlockRuns {
         let mut sums = vec![Sum::default(); self.between.len() + 1];
         let mut old = Vec::with_capacity(sums.len());
         for node in self.nodes(law, spacing) {
-            let density = |value: f64, level: f64| Inverse::of((value - level) / law.scale);
+            let density = |value: f64, level: f64| Inverse::new((value - level) / law.scale);
             let new_level = node + law.size;
             let good = self.good.iter().map(|value| density(*value, node));
             let bad = self.bad.iter().map(|value| density(*value, new_level));
@@ -169,13 +169,14 @@ const INVERSE_SQUARE_OF_LARGE: f64 = 1e-80;
 impl Inverse {
     const ONE: Self = Self { value: 1.0, shifts: 0 };
 
-    fn of(deviation: f64) -> Self {
+    fn new(deviation: f64) -> Self {
         let bounded = deviation.abs().min(FARTHEST);
         Self { value: 1.0 + bounded * bounded / FREEDOM, shifts: 0 }
     }
 
     fn times(self, other: Self) -> Self {
-        let (value, shifts) = (self.value * other.value, self.shifts + other.shifts);
+        let value = self.value * other.value;
+        let shifts = self.shifts + other.shifts;
         if value < LARGE { Self { value, shifts } } else { Self { value: value / LARGE, shifts: shifts + 1 } }
     }
 }

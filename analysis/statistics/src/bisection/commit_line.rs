@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// The most commits of a line: more than a large project makes in ten years.
-pub const MOST_COMMITS: usize = 100_000;
+const MOST_COMMITS: usize = 100_000;
 
 /// Commits in the order of their history. Commit 0 is the good end, and the last one the bad end.
 ///

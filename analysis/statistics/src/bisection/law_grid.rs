@@ -86,7 +86,7 @@ pub(super) struct EndContrast {
 
 impl EndContrast {
     /// None where the ends have too few runs to say how much they vary.
-    pub(super) fn of<'a>(blocks: impl Iterator<Item = &'a BlockRuns>) -> Option<Self> {
+    pub(super) fn new<'a>(blocks: impl Iterator<Item = &'a BlockRuns>) -> Option<Self> {
         let ends: Vec<BlockRuns> = blocks.map(BlockRuns::ends).collect();
         let pairs: f64 = ends.iter().map(pairs).sum();
         let freedom = ends.iter().map(|block| block.runs().saturating_sub(1)).sum::<usize>();
@@ -139,17 +139,21 @@ fn node(sizes: &[f64], position: usize, margin: f64) -> SizeNode {
 
 /// As many independent comparisons of the ends a block makes, in runs of each.
 fn pairs(block: &BlockRuns) -> f64 {
-    let (good, bad) = (block.good().len() as f64, block.bad().len() as f64);
+    let good = block.good().len() as f64;
+    let bad = block.bad().len() as f64;
     if good * bad > 0.0 { good * bad / (good + bad) } else { 0.0 }
 }
 
 /// The median over the blocks of the difference of the ends' medians.
 fn contrast(ends: &[BlockRuns]) -> Option<f64> {
-    let with_both = ends.iter().filter(|block| pairs(block) > 0.0);
-    let mut differences: Vec<f64> =
-        with_both.map(|block| median_of_sorted(block.bad()) - median_of_sorted(block.good())).collect();
+    let mut differences = Vec::new();
+    for block in ends {
+        if pairs(block) > 0.0 {
+            differences.push(median_of_sorted(block.bad()) - median_of_sorted(block.good()));
+        }
+    }
     differences.sort_unstable_by(f64::total_cmp);
-    (!differences.is_empty()).then(|| median_of_sorted(&differences))
+    if differences.is_empty() { None } else { Some(median_of_sorted(&differences)) }
 }
 
 /// By hill climbing from the median absolute deviation.

@@ -183,7 +183,8 @@ fn entropies_after(probabilities: &[f64], rates: &[[f64; 2]], outcome: RunOutcom
         .fold((0.0, 0.0), |sums, step| (sums.0 + weight(step, 0), sums.1 + own(weight(step, 0))));
     steps
         .map(|commit| {
-            let (old, new) = (weight(commit, 0), weight(commit, 1));
+            let old = weight(commit, 0);
+            let new = weight(commit, 1);
             sums = (sums.0 - old + new, sums.1 - own(old) + own(new));
             own(sums.0) - sums.1
         })

@@ -60,8 +60,9 @@ impl TwoSteps {
         let greatest = (0..=last).map(|gap| old[gap] + new[gap]).fold(f64::NEG_INFINITY, f64::max);
         let one: f64 =
             (0..=last).map(|gap| beforehand[gap] * libm::exp(old[gap] + new[gap] - greatest)).sum();
-        let none = || gaps.iter().map(|gap| Gap { probability: 0.0, ..*gap }).collect::<Vec<_>>();
-        let (mut first, mut second, mut two) = (none(), none(), 0.0);
+        let mut first: Vec<Gap> = gaps.iter().map(|gap| Gap { probability: 0.0, ..*gap }).collect();
+        let mut second = first.clone();
+        let mut two = 0.0;
         for start in 0..last {
             for end in start + 1..=last {
                 let log = old[start] + sums.integral(start, end, &priors.between) + new[end] - greatest;
@@ -71,9 +72,12 @@ impl TwoSteps {
                 two += of_pair;
             }
         }
-        first.iter_mut().chain(&mut second).for_each(|gap| gap.probability /= two);
-        let (two, one) = (PRIOR_OF_TWO * two, (1.0 - PRIOR_OF_TWO) * one);
-        (two > 0.0).then(|| Self { probability: two / (two + one), first, second })
+        for gap in first.iter_mut().chain(&mut second) {
+            gap.probability /= two;
+        }
+        let two = PRIOR_OF_TWO * two;
+        let one = (1.0 - PRIOR_OF_TWO) * one;
+        if two > 0.0 { Some(Self { probability: two / (two + one), first, second }) } else { None }
     }
 }
 
@@ -129,22 +133,24 @@ impl LevelSums {
 impl LevelPriors {
     /// Old and new are what the ends are, as well as these are known; what lies between is by Cauchy's law, beyond the margin from both.
     fn new(levels: &[f64], law: StepLaw, size_error: f64, margin: f64) -> Self {
-        let normal = |centre: f64, sd: f64| {
-            let of =
-                move |level: &f64| -((level - centre) / sd).powi(2) / 2.0 - libm::log(sd * (2.0 * PI).sqrt());
-            levels.iter().map(of).collect::<Vec<f64>>()
-        };
-        let between = |level: &f64| {
-            let is_own = level.abs() > margin && (level - law.size).abs() > margin;
-            let ratio = level / law.scale;
-            if is_own { -libm::log(PI * law.scale * (1.0 + ratio * ratio)) } else { f64::NEG_INFINITY }
-        };
+        let mut between = vec![f64::NEG_INFINITY; levels.len()];
+        for (log, level) in between.iter_mut().zip(levels) {
+            if level.abs() > margin && (level - law.size).abs() > margin {
+                let ratio = level / law.scale;
+                *log = -libm::log(PI * law.scale * (1.0 + ratio * ratio));
+            }
+        }
         Self {
-            old: normal(0.0, size_error / 2.0),
-            between: levels.iter().map(between).collect(),
-            new: normal(law.size, size_error),
+            old: log_normal_densities(levels, 0.0, size_error / 2.0),
+            between,
+            new: log_normal_densities(levels, law.size, size_error),
         }
     }
+}
+
+fn log_normal_densities(levels: &[f64], centre: f64, sd: f64) -> Vec<f64> {
+    let log_factor = libm::log(sd * (2.0 * PI).sqrt());
+    levels.iter().map(|level| -((level - centre) / sd).powi(2) / 2.0 - log_factor).collect()
 }
 
 /// The level of a block by its ends.
@@ -190,6 +196,7 @@ fn width(levels: &[f64], position: usize) -> f64 {
 /// The level of a block of e runs of ends has the variance 1/e of one run's. So the mean of m runs has 1/m + 1/e instead of the (1 + 1/e)/m of
 /// independent ones.
 fn power(block: &BlockRuns) -> f64 {
-    let (ends, between) = (block.ends().runs() as f64, block.between().len() as f64);
+    let ends = block.ends().runs() as f64;
+    let between = block.between().len() as f64;
     (1.0 + 1.0 / ends) / (1.0 + between / ends)
 }

@@ -64,13 +64,13 @@ impl StepPosterior {
     }
 
     /// The probability that each commit is the one, if there is one.
-    pub(super) fn of_commits(&self, line: &CommitLine) -> Vec<f64> {
-        of_commits(line, &self.gaps)
+    pub(super) fn commit_probabilities(&self, line: &CommitLine) -> Vec<f64> {
+        commit_probabilities(line, &self.gaps)
     }
 }
 
 /// The probabilities of gaps, divided among their commits as the prior divides them.
-pub(super) fn of_commits(line: &CommitLine, gaps: &[Gap]) -> Vec<f64> {
+pub(super) fn commit_probabilities(line: &CommitLine, gaps: &[Gap]) -> Vec<f64> {
     let mut probabilities = vec![0.0; line.commits()];
     for gap in gaps {
         let prior = gap.prior(line);

@@ -51,9 +51,9 @@ impl MostOften {
     pub const NAME: &'static str =
         "one-sided exact binomial test of the member that is the slowest most often (Bonferroni)";
 
-    /// Of `members` members, of which `counts` has all that were the extreme one at least once; in a trial each of
-    /// those that take part in it is, with the probability `chance`, above 0 and below 1. Of members that are as
-    /// unlikely the one with more hits is told, and then the first. None where no member was it.
+    /// Tests `members` members. `counts` lists those that were extreme at least once; under the null hypothesis each
+    /// participant of a trial is extreme with probability `chance`, above 0 and below 1. Reports the least likely member, among
+    /// equally unlikely ones that with more hits, then the first. `None` if no member was ever extreme.
     pub fn new(counts: &[OftenCount], members: u64, chance: f64) -> Option<Self> {
         let tail = |count: &OftenCount| match count.hits.checked_sub(1) {
             None => 1.0,

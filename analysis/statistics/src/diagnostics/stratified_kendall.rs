@@ -50,7 +50,10 @@ impl StratifiedKendall {
     /// # Errors
     /// [`RunOrderError`] when the strata together are too small for a test.
     pub fn new(strata: &[(&Sample, &[u32])]) -> Result<Self, RunOrderError> {
-        let (mut s, mut variance, mut used, mut runs) = (0, 0.0, 0, 0);
+        let mut s = 0;
+        let mut variance = 0.0;
+        let mut used = 0;
+        let mut runs = 0;
         let mut slopes = Some(Vec::new());
         for (sample, covariates) in strata {
             let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

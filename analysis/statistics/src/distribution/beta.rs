@@ -23,16 +23,17 @@ impl UnitPoint {
     }
 
     /// The point that divides the unit as `part : rest`.
-    pub(crate) fn of_parts(part: f64, rest: f64) -> Self {
+    pub(crate) fn from_parts(part: f64, rest: f64) -> Self {
         if part.is_infinite() {
             return Self { x: 1.0, complement: 0.0 };
         }
         Self { x: part / (part + rest), complement: rest / (part + rest) }
     }
 
-    fn of_logit(z: f64) -> Self {
+    fn from_logit(z: f64) -> Self {
         let odds = (-z.abs()).exp();
-        let (major, minor) = (1.0 / (1.0 + odds), odds / (1.0 + odds));
+        let major = 1.0 / (1.0 + odds);
+        let minor = odds / (1.0 + odds);
         if z <= 0.0 { Self { x: minor, complement: major } } else { Self { x: major, complement: minor } }
     }
 
@@ -60,7 +61,7 @@ pub fn tails(point: UnitPoint, a: f64, b: f64) -> Tails {
 
 /// The point with these tails.
 pub fn quantile(tails: Tails, a: f64, b: f64) -> UnitPoint {
-    UnitPoint::of_logit(quantile_logit(tails, a, b))
+    UnitPoint::from_logit(quantile_logit(tails, a, b))
 }
 
 /// ln(x/(1−x)) of the point with these tails: keeps its digits where x or 1 − x is beyond the smallest
@@ -97,7 +98,7 @@ fn log_lower_tail_of_logit(z: f64, a: f64, b: f64) -> (f64, f64) {
     // So far out that I is a power of x to the last digit: ln I = a·z + constant.
     const POWER_LAW: f64 = -600.0;
     let near = z.max(POWER_LAW);
-    let point = UnitPoint::of_logit(near);
+    let point = UnitPoint::from_logit(near);
     let prefix = log_prefix(point, a, b);
     let log_lower = if beyond_mean(point, a, b) {
         self::tails(point, a, b).lower.ln()
@@ -136,7 +137,8 @@ fn continued_fraction(point: UnitPoint, a: f64, b: f64) -> f64 {
         m + pull + (a + m) * (balance + m * (1.0 + complement)) / (a + 2.0 * m + 1.0)
     };
     let mut value = away_from_zero(a * balance / (a + 1.0));
-    let (mut c, mut d) = (value, 0.0);
+    let mut c = value;
+    let mut d = 0.0;
     for term in 1..FRACTION_TERMS {
         let m = term as f64;
         let step = m * (b - m) * x / (a + 2.0 * m - 1.0);

@@ -5,7 +5,7 @@ use super::{Tails, beta, beta::UnitPoint};
 /// `P[T ≤ t]` and `P[T > t]`: the half of I at df/(df + t²) with shapes df/2 and ½ lies beyond |t| (DLMF
 /// 8.17(i)).
 pub fn tails(t: f64, df: f64) -> Tails {
-    let beyond = 0.5 * beta::tails(UnitPoint::of_parts(t * t, df), 0.5, df / 2.0).upper;
+    let beyond = 0.5 * beta::tails(UnitPoint::from_parts(t * t, df), 0.5, df / 2.0).upper;
     let positive = Tails { lower: 1.0 - beyond, upper: beyond };
     if t >= 0.0 { positive } else { positive.mirrored() }
 }

@@ -17,7 +17,7 @@ pub enum Alternative {
 
 impl Alternative {
     /// How far a true `difference` of the first less the second lies in the direction of this alternative.
-    pub(crate) fn of_difference(self, difference: f64) -> f64 {
+    pub(crate) fn directed(self, difference: f64) -> f64 {
         match self {
             Self::TwoSided => difference.abs(),
             Self::Greater => difference,

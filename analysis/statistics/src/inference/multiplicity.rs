@@ -68,14 +68,14 @@ impl Adjustment {
         order.sort_by(|a, b| p(a).total_cmp(&p(b)));
         let sorted: Vec<f64> = order.iter().map(p).collect();
         let mut adjusted = vec![None; p_values.len()];
-        for (i, p) in order.into_iter().zip(self.of_sorted(&sorted)) {
+        for (i, p) in order.into_iter().zip(self.adjust_sorted(&sorted)) {
             adjusted[i] = Some(PValue::clamped(p));
         }
         adjusted
     }
 
     /// The adjustments of ascending p-values, which may exceed 1.
-    fn of_sorted(self, sorted: &[f64]) -> Vec<f64> {
+    fn adjust_sorted(self, sorted: &[f64]) -> Vec<f64> {
         let n = sorted.len();
         let steps_left = |i: usize| (n - i) as f64;
         match self {

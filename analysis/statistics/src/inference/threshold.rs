@@ -29,7 +29,7 @@ speedup_core::words! {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// // Less than 3 % does not matter.
     /// let threshold = Threshold::new(0.03)?;
-    /// let decision = |interval| ThresholdDecision::of_speedup_between(interval, threshold);
+    /// let decision = |interval| ThresholdDecision::from_speedup_between(interval, threshold);
     /// assert_eq!(decision((1.05, 1.20)), ThresholdDecision::Faster);
     /// assert_eq!(decision((0.99, 1.02)), ThresholdDecision::WithinThreshold);
     /// assert_eq!(decision((1.01, 1.20)), ThresholdDecision::NotEnoughData);
@@ -96,8 +96,9 @@ impl From<Threshold> for f64 {
 
 impl ThresholdDecision {
     /// The decision by an interval of the ratio of times, candidate over baseline.
-    pub fn of_time_ratio(interval: &RatioInterval, threshold: Threshold) -> Self {
-        let (least, most) = (1.0 - threshold.0, 1.0 + threshold.0);
+    pub fn from_time_ratio(interval: &RatioInterval, threshold: Threshold) -> Self {
+        let least = 1.0 - threshold.0;
+        let most = 1.0 + threshold.0;
         interval.bounded().map_or(Self::NotEnoughData, |interval| {
             Self::between((interval.lower, interval.upper), least, most, Self::Faster, Self::Slower)
         })
@@ -105,15 +106,16 @@ impl ThresholdDecision {
 
     /// The decision by an interval of the speedup, baseline over candidate. The threshold is still one of
     /// times: 1/(1 + δ) to 1/(1 − δ) as a speedup.
-    pub fn of_speedup(interval: &RatioInterval, threshold: Threshold) -> Self {
+    pub fn from_speedup(interval: &RatioInterval, threshold: Threshold) -> Self {
         interval.bounded().map_or(Self::NotEnoughData, |interval| {
-            Self::of_speedup_between((interval.lower, interval.upper), threshold)
+            Self::from_speedup_between((interval.lower, interval.upper), threshold)
         })
     }
 
     /// The same by the two ends of the interval.
-    pub fn of_speedup_between(ends: (f64, f64), threshold: Threshold) -> Self {
-        let (least, most) = (1.0 / (1.0 + threshold.0), 1.0 / (1.0 - threshold.0));
+    pub fn from_speedup_between(ends: (f64, f64), threshold: Threshold) -> Self {
+        let least = 1.0 / (1.0 + threshold.0);
+        let most = 1.0 / (1.0 - threshold.0);
         Self::between(ends, least, most, Self::Slower, Self::Faster)
     }
 
@@ -136,7 +138,9 @@ mod tests {
     use crate::inference::{ConfidenceLevel, Interval, Unbounded};
 
     fn interval(lower: f64, upper: f64) -> RatioInterval {
-        let (method, level, caveats) = ("given", ConfidenceLevel::USUAL, Vec::new());
+        let method = "given";
+        let level = ConfidenceLevel::USUAL;
+        let caveats = Vec::new();
         RatioInterval::Bounded(Interval { method, lower, upper, level, caveats })
     }
 
@@ -151,22 +155,25 @@ mod tests {
             (1.01, 1.04, ThresholdDecision::NotEnoughData),
             (1.04, 1.20, ThresholdDecision::Slower),
         ] {
-            assert_eq!(ThresholdDecision::of_time_ratio(&interval(lower, upper), threshold), decision);
+            assert_eq!(ThresholdDecision::from_time_ratio(&interval(lower, upper), threshold), decision);
             let speedup = interval(1.0 / upper, 1.0 / lower);
-            assert_eq!(ThresholdDecision::of_speedup(&speedup, threshold), decision);
+            assert_eq!(ThresholdDecision::from_speedup(&speedup, threshold), decision);
         }
         let unbounded = RatioInterval::Unbounded {
             method: "given",
             level: ConfidenceLevel::USUAL,
             reason: Unbounded::NoRatioExcluded,
         };
-        assert_eq!(ThresholdDecision::of_time_ratio(&unbounded, threshold), ThresholdDecision::NotEnoughData);
+        assert_eq!(
+            ThresholdDecision::from_time_ratio(&unbounded, threshold),
+            ThresholdDecision::NotEnoughData
+        );
     }
 
     #[test]
     fn without_a_threshold_sameness_is_never_shown() {
         assert_eq!(
-            ThresholdDecision::of_time_ratio(&interval(0.999, 1.001), Threshold::NONE),
+            ThresholdDecision::from_time_ratio(&interval(0.999, 1.001), Threshold::NONE),
             ThresholdDecision::NotEnoughData
         );
         for delta in [-0.1, 1.0, f64::NAN] {

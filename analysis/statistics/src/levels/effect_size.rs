@@ -76,10 +76,9 @@ impl EffectSize {
     /// Fieller's interval with Student's t.
     pub const NAME_FIELLER: &'static str = "Fieller interval of the ratio of means by levels";
     /// Fieller's interval with the normal law.
-    pub const NAME_FIELLER_NORMAL: &'static str =
-        "Fieller interval of the ratio of means by levels (normal law)";
+    const NAME_FIELLER_NORMAL: &'static str = "Fieller interval of the ratio of means by levels (normal law)";
     /// The interval by the delta method.
-    pub const NAME_DELTA: &'static str = "delta-method interval of the ratio of means by levels";
+    const NAME_DELTA: &'static str = "delta-method interval of the ratio of means by levels";
 
     /// The effect of the change from `baseline` to `candidate`.
     ///
@@ -150,7 +149,8 @@ impl EffectSize {
             let reason = Unbounded::DenominatorNearZero;
             return RatioInterval::Unbounded { method, level, reason };
         }
-        let (lower, upper) = (ratio - half, ratio + half);
+        let lower = ratio - half;
+        let upper = ratio + half;
         RatioInterval::Bounded(Interval { method, lower, upper, level, caveats: self.caveats() })
     }
 
@@ -174,7 +174,8 @@ impl EffectSize {
     pub fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = self.baseline.caveats();
         caveats.extend(self.candidate.caveats());
-        let (n, m) = (self.baseline.highest_units(), self.candidate.highest_units());
+        let n = self.baseline.highest_units();
+        let m = self.candidate.highest_units();
         if n != m {
             caveats.push(Caveat::UnequalUnits { n, m });
         }

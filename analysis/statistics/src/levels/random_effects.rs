@@ -84,18 +84,18 @@ speedup_core::hints! { MeanErrorUnknown:
 
 impl RandomEffects {
     /// The interval's full name, with Student's t.
-    pub const NAME_STUDENT: &'static str = "t interval of the mean by levels (random effects)";
+    const NAME_STUDENT: &'static str = "t interval of the mean by levels (random effects)";
     /// The interval's full name, with the normal law.
     pub const NAME_NORMAL: &'static str = "normal interval of the mean by levels (random effects)";
 
     /// The effects that `levels` show.
     pub fn new(levels: &LevelTree) -> Self {
-        let mut below = Units::of_observations(levels);
+        let mut below = Units::from_observations(levels);
         let mut passed_on = PassedOn::default();
         let mut variances: Vec<LevelVariance> = Vec::with_capacity(levels.depth());
         for level in 1..=levels.depth() {
             if level > 1 {
-                below = Units::of_means(levels, level, &below.means);
+                below = Units::from_means(levels, level, &below.means);
             }
             let biased = pooled(levels, level, &below.squares);
             let contained = passed_on.contained(levels, level);
@@ -160,7 +160,8 @@ impl RandomEffects {
             Critical::Student => Self::NAME_STUDENT,
             Critical::Normal => Self::NAME_NORMAL,
         };
-        let (lower, upper) = (self.mean - half, self.mean + half);
+        let lower = self.mean - half;
+        let upper = self.mean + half;
         Ok(Interval { method, lower, upper, level, caveats: self.caveats() })
     }
 
@@ -173,7 +174,7 @@ impl RandomEffects {
 /// S²ᵢ: the squares within all units over their degrees of freedom.
 fn pooled(levels: &LevelTree, level: usize, squares: &[f64]) -> Option<f64> {
     let df = levels.members(level) - levels.units(level);
-    (df > 0).then(|| squares.iter().sum::<f64>() / df as f64)
+    if df > 0 { Some(squares.iter().sum::<f64>() / df as f64) } else { None }
 }
 
 /// The h of each unit of the level reached, for each level below it; the lowest first.

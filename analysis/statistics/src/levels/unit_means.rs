@@ -30,25 +30,27 @@ pub(crate) struct Units {
 
 impl Units {
     /// The units above level 1.
-    pub(crate) fn of_observations(levels: &LevelTree) -> Self {
+    pub(crate) fn from_observations(levels: &LevelTree) -> Self {
         let values = levels.values();
-        Self::of(levels, 1, |members| {
+        Self::new(levels, 1, |members| {
             let first = values[members.start];
-            Moments::of(first, values[members].iter().map(|x| x - first))
+            Moments::about(first, values[members].iter().map(|x| x - first))
         })
     }
 
     /// The units above `level`, whose members are the units of `below`.
-    pub(crate) fn of_means(levels: &LevelTree, level: usize, below: &Members) -> Self {
-        Self::of(levels, level, |members| {
-            let (first, rest) = (below.value[members.start], below.residue[members.start]);
-            let (value, residue) = (&below.value[members.clone()], &below.residue[members]);
+    pub(crate) fn from_means(levels: &LevelTree, level: usize, below: &Members) -> Self {
+        Self::new(levels, level, |members| {
+            let first = below.value[members.start];
+            let rest = below.residue[members.start];
+            let value = &below.value[members.clone()];
+            let residue = &below.residue[members];
             let deviations = value.iter().zip(residue).map(|(x, r)| (x - first) + (r - rest));
-            Moments::of(first, deviations).plus(rest)
+            Moments::about(first, deviations).plus(rest)
         })
     }
 
-    fn of(levels: &LevelTree, level: usize, moments: impl Fn(std::ops::Range<usize>) -> Moments) -> Self {
+    fn new(levels: &LevelTree, level: usize, moments: impl Fn(std::ops::Range<usize>) -> Moments) -> Self {
         let units = levels.units(level);
         let mut value = Vec::with_capacity(units);
         let mut residue = Vec::with_capacity(units);
@@ -66,7 +68,7 @@ impl Units {
 impl Moments {
     /// The moments of members that lie `deviations` away from `first`, their first: subtracting it loses
     /// nothing of what they differ by. Two passes, as in [`crate::sample::Sample::variance`].
-    fn of(first: f64, deviations: impl Iterator<Item = f64> + Clone) -> Self {
+    fn about(first: f64, deviations: impl Iterator<Item = f64> + Clone) -> Self {
         let (count, sum) = deviations.clone().fold((0.0, 0.0), |(n, sum), d| (n + 1.0, sum + d));
         let mean = sum / count;
         let (left, squares) = deviations.fold((0.0, 0.0), |(left, squares), d| {

@@ -18,7 +18,8 @@ pub(crate) struct Node {
 
 /// The rule moved to `[lower, upper]`.
 pub(crate) fn nodes(lower: f64, upper: f64) -> impl Iterator<Item = Node> {
-    let (middle, half) = (lower + (upper - lower) / 2.0, (upper - lower) / 2.0);
+    let middle = lower + (upper - lower) / 2.0;
+    let half = (upper - lower) / 2.0;
     RULE.iter().map(move |node| Node { at: middle + half * node.at, weight: half * node.weight })
 }
 
@@ -44,7 +45,8 @@ const PANEL_AGREEMENT: f64 = 1e-12;
 
 fn refine(ends: (f64, f64), coarse: f64, whole: f64, halvings: &mut u32, f: &impl Fn(f64) -> f64) -> f64 {
     let middle = ends.0 + (ends.1 - ends.0) / 2.0;
-    let (left, right) = (panel(ends.0, middle, f), panel(middle, ends.1, f));
+    let left = panel(ends.0, middle, f);
+    let right = panel(middle, ends.1, f);
     let fine = left + right;
     if *halvings == 0 || (fine - coarse).abs() <= (AGREEMENT * whole).max(PANEL_AGREEMENT * fine) {
         return fine;
@@ -73,7 +75,8 @@ fn rule() -> [Node; POINTS] {
 
 /// The Legendre polynomial of degree [`POINTS`] and its derivative.
 fn legendre(x: f64) -> (f64, f64) {
-    let (mut before, mut value) = (1.0, x);
+    let mut before = 1.0;
+    let mut value = x;
     for degree in 2..=POINTS {
         let k = degree as f64;
         (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);

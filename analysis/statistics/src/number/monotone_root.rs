@@ -10,10 +10,14 @@ const EXPANSIONS: usize = 64;
 /// Brent's method (Algorithms for Minimization Without Derivatives, 1973, ch. 4): inverse interpolation while
 /// it shrinks the bracket, halving otherwise.
 pub(crate) fn between(lower: f64, upper: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let (mut a, mut b) = (lower, upper);
-    let (mut fa, mut fb) = (f(a), f(b));
-    let (mut c, mut fc) = (a, fa);
-    let (mut step, mut before) = (b - a, b - a);
+    let mut a = lower;
+    let mut b = upper;
+    let mut fa = f(a);
+    let mut fb = f(b);
+    let mut c = a;
+    let mut fc = fa;
+    let mut step = b - a;
+    let mut before = b - a;
     for _ in 0..STEPS {
         if (fb > 0.0) == (fc > 0.0) {
             (c, fc) = (a, fa);
@@ -51,7 +55,8 @@ fn interpolate([a, b, c]: [f64; 3], [fa, fb, fc]: [f64; 3]) -> f64 {
     if a == c {
         return (c - b) * s / (s - 1.0);
     }
-    let (q, r) = (fa / fc, fb / fc);
+    let q = fa / fc;
+    let r = fb / fc;
     let numerator = s * ((c - b) * q * (q - r) - (b - a) * (r - 1.0));
     -numerator / ((q - 1.0) * (r - 1.0) * (s - 1.0))
 }
@@ -68,7 +73,8 @@ pub(crate) fn increasing(
         return Ok(start);
     }
     let (direction, end) = if at_start < 0.0 { (1.0, greatest) } else { (-1.0, least) };
-    let (mut near, mut distance) = (start, 1.0);
+    let mut near = start;
+    let mut distance = 1.0;
     for _ in 0..EXPANSIONS {
         let far = (start + direction * distance).clamp(least, greatest);
         let value = f(far);
@@ -95,7 +101,8 @@ pub(crate) fn least_whole(least: u64, greatest: u64, holds: impl Fn(u64) -> bool
     if holds(least) {
         return Some(least);
     }
-    let (mut below, mut step) = (least, 1_u64);
+    let mut below = least;
+    let mut step = 1_u64;
     let mut enough = loop {
         let candidate = below.saturating_add(step).min(greatest);
         if holds(candidate) {

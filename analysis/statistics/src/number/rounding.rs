@@ -46,7 +46,7 @@ pub(crate) struct CompensatedSum {
 }
 
 impl CompensatedSum {
-    pub(crate) fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
+    pub(crate) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
         let mut sum = Self::default();
         for term in terms {
             sum.add(term);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn keeps_what_plain_addition_drops() {
-        assert_eq!(CompensatedSum::of([1.0, 1e100, 1.0, -1e100]), 2.0);
-        assert_eq!(CompensatedSum::of([]), 0.0);
+        assert_eq!(CompensatedSum::sum([1.0, 1e100, 1.0, -1e100]), 2.0);
+        assert_eq!(CompensatedSum::sum([]), 0.0);
     }
 }

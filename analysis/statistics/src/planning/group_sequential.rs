@@ -17,9 +17,9 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// More looks than anyone takes.
-pub const MOST_LOOKS: usize = 100;
+const MOST_LOOKS: usize = 100;
 /// Looks that are closer than this share of the information say the same.
-pub const LEAST_INCREMENT: f64 = 1e-3;
+const LEAST_INCREMENT: f64 = 1e-3;
 
 /// A spending function of Lan & DeMets (Biometrika 70, 1983): zero at 0, the whole risk at 1, increasing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -153,7 +153,8 @@ impl GroupSequential {
         check_fractions(fractions)?;
         let risk_of_side = sides.share(level.risk().get());
         let mut recursion = Recursion::new(sides, 0.0);
-        let (mut looks, mut spent_of_side) = (Vec::new(), 0.0);
+        let mut looks = Vec::new();
+        let mut spent_of_side = 0.0;
         for (index, &fraction) in fractions.iter().enumerate() {
             recursion.advance(fraction);
             let target = spending.spent(fraction, risk_of_side);
@@ -380,7 +381,8 @@ mod tests {
     }
 
     fn pocock(looks: usize) -> GroupSequential {
-        let (level, spending) = (ConfidenceLevel::USUAL, SpendingFunction::PocockLike);
+        let level = ConfidenceLevel::USUAL;
+        let spending = SpendingFunction::PocockLike;
         GroupSequential::spending(&equal_fractions(looks), Sides::Both, level, spending).unwrap()
     }
 
@@ -411,7 +413,8 @@ mod tests {
 
     #[test]
     fn the_median_unbiased_drift_is_odd_grows_and_lies_towards_zero() {
-        let (plan, all) = (pocock(4), |_: &Look| true);
+        let plan = pocock(4);
+        let all = |_: &Look| true;
         let mut before = f64::NEG_INFINITY;
         for step in -12..=12 {
             let z = f64::from(step) / 3.0;

@@ -21,7 +21,7 @@ use speedup_core::value::count::counted;
 use thiserror::Error;
 
 /// The most repetitions of a level within a unit that a plan asks for: more would outlast anybody's patience.
-pub const MOST_REPETITIONS: u64 = 1_000_000_000;
+const MOST_REPETITIONS: u64 = 1_000_000_000;
 
 /// The largest cost or budget, in measurements: up to here a double counts them one by one, and one a microsecond fills
 /// thirty years.
@@ -81,14 +81,14 @@ pub enum RepetitionPlanError {
     NotFinite(f64),
     /// Each level but the highest needs a cost.
     #[error(
-        "one more unit above each level but the highest has a cost: got {} and {}",
-        counted(*levels as u64, "level"),
-        counted(*costs as u64, "cost")
+        "expected one cost per level except the highest: got {} for {}",
+        counted(*costs as u64, "cost"),
+        counted(*levels as u64, "level")
     )]
     NumberOfCosts { levels: usize, costs: usize },
     #[error("no level varies, so there is nothing to repeat")]
     NothingVaries,
-    /// A budget that is no number, or beyond [x.
+    /// A budget that is not a number, or is out of range.
     #[error("a budget of {0:?} measurements is not usable: the maximum is {LARGEST_TIME:e}")]
     Budget(f64),
     /// The time does not suffice for two units of the highest level.
@@ -155,7 +155,7 @@ impl VarianceComponents {
     }
 
     /// Those that a pilot shows, after the levels that do not vary were dropped.
-    pub fn of_pilot(effects: &RandomEffects, reshaped: &Reshaped) -> Self {
+    pub fn from_pilot(effects: &RandomEffects, reshaped: &Reshaped) -> Self {
         let mut variances = vec![0.0; effects.levels().len()];
         for kept in &reshaped.kept {
             variances[kept.level - 1] = kept.unbiased.unwrap_or(0.0).max(0.0);

@@ -99,7 +99,7 @@ pub enum RequiredError {
     /// A pilot without spread says nothing of the spread to come.
     #[error("the pilot's runs do not vary, so nothing can be planned from them")]
     ConstantPilot,
-    /// A standard deviation that is none of such a mean.
+    /// The standard deviation is impossible for this mean.
     #[error("a standard deviation of {sd:?} with a mean of {mean:?} cannot be planned with")]
     Spread { mean: f64, sd: f64 },
     #[error("a relative precision needs positive values, and the least is {0:?}")]

@@ -66,8 +66,11 @@ pub(crate) fn weighted(mut strata: Vec<Stratum<'_>>) -> Vec<Stratum<'_>> {
 impl Contrast<'_, '_> {
     /// The limits with at most the risk `beyond` each.
     pub(crate) fn limits(&self, beyond: f64) -> Limits {
-        let (mut center, mut down, mut up) = (0.0, 0.0, 0.0);
-        let (mut risk_of_lower, mut risk_of_upper) = (0.0_f64, 0.0_f64);
+        let mut center = 0.0;
+        let mut down = 0.0;
+        let mut up = 0.0;
+        let mut risk_of_lower = 0.0_f64;
+        let mut risk_of_upper = 0.0_f64;
         for stratum in self.strata {
             let [x, y] = self.distances(stratum, beyond);
             center += stratum.weight * self.difference(stratum);
@@ -94,7 +97,8 @@ impl Contrast<'_, '_> {
 
     /// The least risk beyond one end at which `excludes`, which once true stays true with more risk; 1 if it never is.
     fn least_risk(&self, excludes: impl Fn(&Limits) -> bool, achieved: impl Fn(&Limits) -> f64) -> f64 {
-        let (mut too_small, mut enough) = (LEAST_RISK.ln(), 0.5_f64.ln());
+        let mut too_small = LEAST_RISK.ln();
+        let mut enough = 0.5_f64.ln();
         if !excludes(&self.limits(0.5)) {
             return 1.0;
         }

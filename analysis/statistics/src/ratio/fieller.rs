@@ -71,7 +71,8 @@ pub(crate) fn limits(numerator: Estimate, denominator: Estimate, t: f64) -> Resu
     // The ends are r(1 ∓ √(a + b − ab))/(1 − b) with r the ratio of the means.
     let root = (a + b - a * b).max(0.0).sqrt();
     // (1 − root)(1 + root) = (1 − a)(1 − b): the near end without a difference of like numbers.
-    let (near, far) = ((1.0 - a) / (1.0 + root), (1.0 + root) / (1.0 - b));
+    let near = (1.0 - a) / (1.0 + root);
+    let far = (1.0 + root) / (1.0 - b);
     let ratio = numerator.mean / denominator.mean;
     let ends = [ratio * near, ratio * far];
     finite(if ratio > 0.0 { ends } else { [ends[1], ends[0]] })

@@ -95,7 +95,8 @@ impl MeanRatio {
     /// [`RatioError`] for times that are not positive, single runs, or no variation beyond rounding.
     pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
         require_positive(baseline, candidate)?;
-        let (n, m) = (baseline.len(), candidate.len());
+        let n = baseline.len();
+        let m = candidate.len();
         let (Some(vx), Some(vy)) = (baseline.variance(), candidate.variance()) else {
             return Err(RatioError::TooFew { n, m });
         };

@@ -57,7 +57,8 @@ impl<'a> MedianRatio<'a> {
 
     /// The median of the ratios; the geometric mean of the middle two of an even number.
     pub fn estimate(&self) -> f64 {
-        let (ratios, pairs) = (self.ratios(), self.pairs());
+        let ratios = self.ratios();
+        let pairs = self.pairs();
         let mut counted = Vec::new();
         let upper = ratios.kth(pairs / 2 + 1, &mut counted);
         if pairs % 2 == 1 { upper } else { ratios.kth(pairs / 2, &mut counted).sqrt() * upper.sqrt() }
@@ -77,7 +78,8 @@ impl<'a> MedianRatio<'a> {
 
     /// The two-sided interval at the least level not below `level` that order statistics offer.
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
-        let (n, m) = (self.baseline.len(), self.candidate.len());
+        let n = self.baseline.len();
+        let m = self.candidate.len();
         let (method, depth) = match &self.law() {
             Some(law) => (Self::NAME_EXACT, exact_depth(law, level)),
             None => (Self::NAME_NORMAL, normal_depth(n, m, level)),
@@ -85,7 +87,8 @@ impl<'a> MedianRatio<'a> {
         let Some(Depth { k, miss }) = depth else {
             return RatioInterval::Unbounded { method, level, reason: Unbounded::TooFewRuns };
         };
-        let (ratios, mut counted) = (self.ratios(), Vec::new());
+        let ratios = self.ratios();
+        let mut counted = Vec::new();
         RatioInterval::Bounded(Interval {
             method,
             lower: ratios.kth(k, &mut counted),
@@ -143,7 +146,8 @@ impl Ratios<'_> {
         }
         let (mut below, mut enough) = self.sides(k, counted);
         // How far the count of each side is from k.
-        let (mut lacking, mut surplus) = ((k - below.ratios) as f64, (enough.ratios - k) as f64 + 0.5);
+        let mut lacking = (k - below.ratios) as f64;
+        let mut surplus = (enough.ratios - k) as f64 + 0.5;
         let mut steps = 0;
         while enough.at - below.at > 1 && enough.ratios - below.ratios > self.few() {
             let between = enough.at - below.at;
@@ -171,7 +175,8 @@ impl Ratios<'_> {
 
     /// Below the least ratio, and at the largest. Positive doubles are ordered as their bits.
     fn ends(self) -> [Side; 2] {
-        let (least, largest) = (self.x[0] / self.y[self.y.len() - 1], self.x[self.x.len() - 1] / self.y[0]);
+        let least = self.x[0] / self.y[self.y.len() - 1];
+        let largest = self.x[self.x.len() - 1] / self.y[0];
         [
             Side { at: least.max(LEAST).to_bits() - 1, ratios: 0 },
             Side { at: largest.max(LEAST).to_bits(), ratios: self.pairs() },
@@ -192,7 +197,8 @@ impl Ratios<'_> {
         let thinned = |values: &[f64]| -> Vec<f64> {
             values.iter().skip(THINNING / 2).step_by(THINNING).copied().collect()
         };
-        let (x, y) = (thinned(self.x), thinned(self.y));
+        let x = thinned(self.x);
+        let y = thinned(self.y);
         let thin = Ratios { x: &x, y: &y };
         let share = thin.pairs() as f64 / self.pairs() as f64;
         let mut counted = Vec::new();
@@ -237,9 +243,9 @@ impl Ratios<'_> {
     }
 }
 
-/// From so many values of both sides on the place of a ratio is sought among every sixteenth of them first.
+/// From this many values of both sides on, a subsample of every sixteenth value is searched first.
 const THIN_FROM: u64 = 2_048;
-/// One value of so many is a thirty-second of the work, and tells the place well enough.
+/// Every sixteenth value: a thirty-second of the work, and near enough to the place.
 const THINNING: usize = 16;
 
 /// How often the place of a ratio is guessed from the counts on both sides: usually fewer suffice. Where ratios lie in
@@ -266,23 +272,25 @@ struct Depth {
 fn exact_depth(law: &RankSumLaw, level: ConfidenceLevel) -> Option<Depth> {
     let miss = |k: u64| 2.0 * law.at_most(k - 1);
     let risk = level.risk().get();
-    let (mut enough, mut too_deep) = (0, law.largest() / 2 + 2);
+    let mut enough = 0;
+    let mut too_deep = law.largest() / 2 + 2;
     while too_deep - enough > 1 {
         let k = enough + (too_deep - enough) / 2;
         if miss(k) <= risk { enough = k } else { too_deep = k }
     }
-    (enough > 0).then(|| Depth { k: enough, miss: miss(enough) })
+    if enough > 0 { Some(Depth { k: enough, miss: miss(enough) }) } else { None }
 }
 
 /// The same by the normal law with continuity correction, `P[W < k]` ≈ Φ((k − ½ − nm/2)/σ), σ² = nm(n + m +
 /// 1)/12.
 fn normal_depth(n: usize, m: usize, level: ConfidenceLevel) -> Option<Depth> {
-    let (n, m) = (n as f64, m as f64);
+    let n = n as f64;
+    let m = m as f64;
     let sigma = (n * m * (n + m + 1.0) / 12.0).sqrt();
     let z = normal::two_sided_critical(level.risk().get());
     let k = (n * m / 2.0 + 0.5 - z * sigma).floor();
-    (k >= 1.0)
-        .then(|| Depth { k: k as u64, miss: 2.0 * normal::tails((k - 0.5 - n * m / 2.0) / sigma).lower })
+    let miss = 2.0 * normal::tails((k - 0.5 - n * m / 2.0) / sigma).lower;
+    if k >= 1.0 { Some(Depth { k: k as u64, miss }) } else { None }
 }
 
 #[cfg(test)]
@@ -323,11 +331,13 @@ mod tests {
         for (seed, law) in (0..).zip(laws) {
             let mut draw = Seed(seed).child("many ratios");
             let mut sample = |n| Sample::new((0..n).map(|_| law(draw.random())).collect()).unwrap();
-            let (x, y) = (sample(1_300), sample(900));
+            let x = sample(1_300);
+            let y = sample(900);
             let mut listed: Vec<f64> =
                 x.sorted().iter().flat_map(|a| y.sorted().iter().map(move |b| a / b)).collect();
             listed.sort_unstable_by(f64::total_cmp);
-            let (ratios, mut counted) = (MedianRatio::new(&x, &y).unwrap().ratios(), Vec::new());
+            let ratios = MedianRatio::new(&x, &y).unwrap().ratios();
+            let mut counted = Vec::new();
             for place in [0, 1, 999, 400_000, 585_000, 585_001, 1_000_000, listed.len() - 1] {
                 let k = place as u64 + 1;
                 assert_eq!(ratios.kth(k, &mut Vec::new()), listed[place], "{k} of law {seed}");

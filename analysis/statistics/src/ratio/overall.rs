@@ -143,7 +143,7 @@ impl Overall {
     ///
     /// # Errors
     /// As [`Overall::new`]; flags that are not one a member are [`SuiteError::WeightCount`].
-    pub fn of_accelerated(
+    pub fn from_accelerated(
         members: &[SuiteMember<'_>],
         accelerated: &[bool],
         summary: Summary,
@@ -180,10 +180,10 @@ impl Overall {
                 .map_err(|source| SuiteError::Ratio { index, source })?;
         }
         let coefficients = weights.coefficients(summary, members)?;
-        let total = CompensatedSum::of(coefficients.iter().copied());
+        let total = CompensatedSum::sum(coefficients.iter().copied());
         let weights: Vec<f64> = coefficients.iter().map(|c| c / total).collect();
         let weighted = |time: fn(&SuiteMember<'_>, Summary) -> f64| {
-            CompensatedSum::of(members.iter().zip(&weights).map(|(member, w)| w * time(member, summary)))
+            CompensatedSum::sum(members.iter().zip(&weights).map(|(member, w)| w * time(member, summary)))
         };
         let baseline = weighted(|member, summary| summary.of(member.baseline));
         let candidate = weighted(|member, summary| summary.of(member.candidate));

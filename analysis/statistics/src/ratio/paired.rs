@@ -59,55 +59,60 @@ impl PairedRatio {
     /// [`SuiteRatioError`] for times that are not positive, samples that are no pairs, a single pair, or pairs that all
     /// have one ratio.
     pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, SuiteRatioError> {
-        Self::of_suite(&[SuiteMember { baseline, candidate }], &BenchmarkWeights::Equal)
+        Self::from_suite(&[SuiteMember { baseline, candidate }], &BenchmarkWeights::Equal)
     }
 
     /// Of several benchmarks, weighted by `weights`, which are taken as fixed; each one's samples are pairs.
     ///
     /// # Errors
     /// As [`PairedRatio::new`], and for weights that do not fit.
-    pub fn of_suite(
+    pub fn from_suite(
         members: &[SuiteMember<'_>],
         weights: &BenchmarkWeights,
     ) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
-        Self::of_weighted(members, &weights)
+        Self::from_weighted(members, &weights)
     }
 
-    /// The same where the pairs are of `clusters` that the members share: see [`crate::ratio::SuiteRatio::of_clusters`].
+    /// The same where the pairs are of `clusters` that the members share: see [`crate::ratio::SuiteRatio::from_clusters`].
     ///
     /// # Errors
-    /// As [`PairedRatio::of_suite`]; fewer than two common clusters are too few.
-    pub fn of_clusters(
+    /// As [`PairedRatio::from_suite`]; fewer than two common clusters are too few.
+    pub fn from_clusters(
         members: &[SuiteMember<'_>],
         clusters: &[Clusters<'_>],
         weights: &BenchmarkWeights,
     ) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
         let [Some(baseline), Some(candidate)] = sums_of_clusters(members, clusters, &weights) else {
-            return Self::of_weighted(members, &weights);
+            return Self::from_weighted(members, &weights);
         };
-        let (n, m) = (baseline.len(), candidate.len());
+        let n = baseline.len();
+        let m = candidate.len();
         match (Sample::new(baseline), Sample::new(candidate)) {
             (Ok(baseline), Ok(candidate)) => Self::new(&baseline, &candidate),
             (Err(_), _) | (_, Err(_)) => Err(RatioError::TooFew { n, m }.into()),
         }
     }
 
-    fn of_weighted(members: &[SuiteMember<'_>], weights: &[f64]) -> Result<Self, SuiteRatioError> {
+    fn from_weighted(members: &[SuiteMember<'_>], weights: &[f64]) -> Result<Self, SuiteRatioError> {
         for member in members {
-            let (n, m) = (member.baseline.len(), member.candidate.len());
+            let n = member.baseline.len();
+            let m = member.candidate.len();
             if n < 2 || n != m {
                 return Err(RatioError::TooFew { n, m }.into());
             }
         }
         let sum = |mean: fn(&SuiteMember<'_>) -> f64| {
-            CompensatedSum::of(members.iter().zip(weights).map(|(member, w)| w * mean(member)))
+            CompensatedSum::sum(members.iter().zip(weights).map(|(member, w)| w * mean(member)))
         };
         let sums = [sum(|member| member.baseline.mean()), sum(|member| member.candidate.mean())];
-        let (mut of_candidate, mut of_difference, mut between, mut spread) = (0.0, 0.0, 0.0, 0.0);
+        let mut of_candidate = 0.0;
+        let mut of_difference = 0.0;
+        let mut between = 0.0;
+        let mut spread = 0.0;
         for (member, w) in members.iter().zip(weights) {
-            let parts = Parts::of(member, *w, sums);
+            let parts = Parts::new(member, *w, sums);
             of_candidate += parts.of_candidate;
             of_difference += parts.of_difference;
             between += parts.between;
@@ -145,8 +150,11 @@ impl PairedRatio {
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let t = student_t::two_sided_critical(level.risk().get(), self.df);
         let square = t * t;
-        let (b, e, g) = (square * self.of_candidate, square * self.of_difference, square * self.between);
-        let (method, reason) = (Self::NAME, Unbounded::DenominatorNearZero);
+        let b = square * self.of_candidate;
+        let e = square * self.of_difference;
+        let g = square * self.between;
+        let method = Self::NAME;
+        let reason = Unbounded::DenominatorNearZero;
         if b.is_nan() || b >= 1.0 || !t.is_finite() {
             return RatioInterval::Unbounded { method, level, reason };
         }
@@ -164,8 +172,9 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(member: &SuiteMember<'_>, weight: f64, [x, y]: [f64; 2]) -> Self {
-        let (baseline, candidate) = (member.baseline, member.candidate);
+    fn new(member: &SuiteMember<'_>, weight: f64, [x, y]: [f64; 2]) -> Self {
+        let baseline = member.baseline;
+        let candidate = member.candidate;
         let n = baseline.len() as f64;
         let deviations = || {
             let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
@@ -175,7 +184,7 @@ impl Parts {
             })
         };
         let of_mean =
-            |products: &mut dyn Iterator<Item = f64>| CompensatedSum::of(products) / ((n - 1.0) * n);
+            |products: &mut dyn Iterator<Item = f64>| CompensatedSum::sum(products) / ((n - 1.0) * n);
         Self {
             of_candidate: of_mean(&mut deviations().map(|(v, _)| v * v)),
             of_difference: of_mean(&mut deviations().map(|(_, e)| e * e)),
@@ -233,10 +242,11 @@ mod tests {
     #[test]
     fn over_a_suite_the_interval_ends_where_its_test_rejects() {
         let (x, y) = pairs();
-        let (u, v) = (sample(&[100.0, 130.0, 90.0]), sample(&[101.0, 128.0, 91.5]));
+        let u = sample(&[100.0, 130.0, 90.0]);
+        let v = sample(&[101.0, 128.0, 91.5]);
         let members =
             [SuiteMember { baseline: &x, candidate: &y }, SuiteMember { baseline: &u, candidate: &v }];
-        let ratio = PairedRatio::of_suite(&members, &BenchmarkWeights::Custom(vec![2.0, 1.0])).unwrap();
+        let ratio = PairedRatio::from_suite(&members, &BenchmarkWeights::Custom(vec![2.0, 1.0])).unwrap();
         let expected = (2.0 * x.mean() + u.mean()) / (2.0 * y.mean() + v.mean());
         assert!((ratio.estimate() - expected).abs() < 1e-12);
         assert!(2.0 < ratio.df && ratio.df < 7.0);
@@ -266,7 +276,8 @@ mod tests {
         let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let mut covered = 0;
         for _ in 0..2_000 {
-            let (mut x, mut y) = (Vec::new(), Vec::new());
+            let mut x = Vec::new();
+            let mut y = Vec::new();
             for _ in 0..12 {
                 let host = 100.0 + 10.0 * normal();
                 x.push(1.25 * host + normal());

@@ -41,7 +41,8 @@ impl PairedMedianRatio {
     /// [`RatioError`] for times that are not positive, and for samples of different lengths.
     pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
         require_positive(baseline, candidate)?;
-        let (n, m) = (baseline.len(), candidate.len());
+        let n = baseline.len();
+        let m = candidate.len();
         let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
         match Sample::new(pairs.map(|(x, y)| (x / y).ln()).collect()) {
             Ok(logarithms) if n == m => Ok(Self { logarithms }),
@@ -59,7 +60,8 @@ impl PairedMedianRatio {
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let interval = SampleQuantile::median(&self.logarithms).interval(level);
         if interval.lower.is_finite() && interval.upper.is_finite() {
-            let (lower, upper) = (interval.lower.exp(), interval.upper.exp());
+            let lower = interval.lower.exp();
+            let upper = interval.upper.exp();
             RatioInterval::Bounded(crate::inference::Interval {
                 method: Self::NAME,
                 lower,

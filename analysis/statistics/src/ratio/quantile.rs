@@ -42,7 +42,7 @@ impl<'a> QuantileRatio<'a> {
     pub const NAME: &'static str =
         "ratio of quantiles, order-statistic intervals combined on the log scale (MOVER)";
     /// The method's full name for versions that may depend on each other.
-    pub const NAME_DEPENDENT: &'static str = "ratio of quantiles of versions that may depend on each other, order-statistic intervals at half the risk each (Bonferroni)";
+    const NAME_DEPENDENT: &'static str = "ratio of quantiles of versions that may depend on each other, order-statistic intervals at half the risk each (Bonferroni)";
 
     /// The ratio of the medians of `baseline` and `candidate`.
     ///
@@ -160,11 +160,13 @@ mod tests {
     fn the_ends_are_those_of_the_order_statistics() {
         let x: Vec<f64> = (1..=10).map(|i| f64::from(i) * 10.0).collect();
         let y: Vec<f64> = (1..=10).map(|i| 100.0 + f64::from(i)).collect();
-        let (x, y) = (sample(&x), sample(&y));
+        let x = sample(&x);
+        let y = sample(&y);
         let ratio = QuantileRatio::median(&x, &y).unwrap();
         let interval = ratio.interval(ConfidenceLevel::USUAL);
         let interval = interval.bounded().unwrap();
-        let (of_x, of_y) = (55.0_f64.ln(), 105.5_f64.ln());
+        let of_x = 55.0_f64.ln();
+        let of_y = 105.5_f64.ln();
         let lower = of_x - of_y - (of_x - 20.0_f64.ln()).hypot(109.0_f64.ln() - of_y);
         let upper = of_x - of_y + (90.0_f64.ln() - of_x).hypot(of_y - 102.0_f64.ln());
         assert!((interval.lower - lower.exp()).abs() < 1e-14, "{interval:?}");
@@ -177,7 +179,8 @@ mod tests {
         let ratio = QuantileRatio::median(&five, &five).unwrap();
         assert!(ratio.interval(ConfidenceLevel::USUAL).bounded().is_none());
         assert_eq!(ratio.p_value(1.0, Alternative::TwoSided).get(), 1.0);
-        let (slow, fast) = (sample(&[4.0; 8]), sample(&[2.0; 9]));
+        let slow = sample(&[4.0; 8]);
+        let fast = sample(&[2.0; 9]);
         let ratio = QuantileRatio::median(&slow, &fast).unwrap();
         let interval = ratio.interval(ConfidenceLevel::USUAL);
         assert!(interval.bounded().is_some_and(|interval| (interval.lower - 2.0).abs() < 1e-15));
@@ -236,12 +239,14 @@ mod tests {
             let of = |values: &[u16], scale: f64| {
                 Sample::new(values.iter().map(|value| f64::from(*value) * scale).collect()).unwrap()
             };
-            let (a, b) = (of(&x, 1.0), of(&y, 1.0));
+            let a = of(&x, 1.0);
+            let b = of(&y, 1.0);
             let median = |x, y| {
                 let [x, y] = [x, y].map(SampleQuantile::median);
                 if dependent { QuantileRatio::dependent(x, y) } else { QuantileRatio::new(x, y) }.unwrap()
             };
-            let (ratio, back) = (median(&a, &b), median(&b, &a));
+            let ratio = median(&a, &b);
+            let back = median(&b, &a);
             let level = ConfidenceLevel::new(1.0 - risk).unwrap();
             let p = ratio.p_value(1.0, Alternative::TwoSided).get();
             prop_assert!((p - back.p_value(1.0, Alternative::TwoSided).get()).abs() < 1e-9);
@@ -251,7 +256,8 @@ mod tests {
                 let inverse = back.interval(level);
                 let inverse = inverse.bounded().unwrap();
                 prop_assert!((interval.lower * inverse.upper - 1.0).abs() < 1e-12);
-                let (c, d) = (of(&x, scale), of(&y, scale));
+                let c = of(&x, scale);
+                let d = of(&y, scale);
                 let scaled = median(&c, &d).interval(level);
                 let scaled = scaled.bounded().unwrap();
                 prop_assert!((scaled.lower / interval.lower - 1.0).abs() < 1e-9);

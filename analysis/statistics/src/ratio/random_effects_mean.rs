@@ -98,7 +98,7 @@ impl RandomEffectsMean {
         let tau_squared = tau_squared_at(effects, df, 0.0);
         // Higgins and Thompson's: the error that a benchmark has as a rule (Statistics in Medicine 21, 2002, eq. 9).
         let weights = effects.iter().map(|one| 1.0 / one.variance);
-        let typical_variance = df / CompensatedSum::of(weights.map(|w| w * (1.0 - w / fixed.sum)));
+        let typical_variance = df / CompensatedSum::sum(weights.map(|w| w * (1.0 - w / fixed.sum)));
         Ok(Self {
             q: fixed.residual,
             tau_squared,
@@ -180,7 +180,7 @@ impl Weighted {
     fn new(effects: &[LogEffect], tau_squared: f64) -> Self {
         let over = |term: &dyn Fn(f64, f64) -> f64| {
             let terms = effects.iter().map(|one| term(1.0 / (one.variance + tau_squared), one.estimate));
-            CompensatedSum::of(terms)
+            CompensatedSum::sum(terms)
         };
         let sum = over(&|w, _| w);
         let mean = over(&|w, y| w * y) / sum;
@@ -201,7 +201,7 @@ impl Weighted {
             let share = weight / self.sum;
             estimated * estimated * share * (1.0 - share) / one.df
         });
-        (1.0 + 4.0 * CompensatedSum::of(terms)) / self.sum
+        (1.0 + 4.0 * CompensatedSum::sum(terms)) / self.sum
     }
 }
 
@@ -260,7 +260,7 @@ fn law_of_q(k: usize, residual: f64) -> Vec<Node> {
     for node in &mut law {
         node.weight *= (log_density(node.at) - log_density(top)).exp();
     }
-    let all = CompensatedSum::of(law.iter().map(|node| node.weight));
+    let all = CompensatedSum::sum(law.iter().map(|node| node.weight));
     for node in &mut law {
         node.weight /= all;
     }

@@ -16,7 +16,7 @@ use thiserror::Error;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // Touati 2010 §3.2, example 3.1: three means of the same two speedups.
-/// let means = SpeedupMeans::of_speedups(&[3.0, 1.05])?;
+/// let means = SpeedupMeans::from_speedups(&[3.0, 1.05])?;
 /// assert!((means.arithmetic - 2.025).abs() < 1e-12);
 /// assert!((means.geometric - 1.7748).abs() < 5e-5);
 /// assert!((means.harmonic - 1.5556).abs() < 5e-5);
@@ -55,7 +55,7 @@ impl SpeedupMeans {
     ///
     /// # Errors
     /// [`SpeedupMeansError`] for no speedups, or one that is not positive and finite.
-    pub fn of_speedups(speedups: &[f64]) -> Result<Self, SpeedupMeansError> {
+    pub fn from_speedups(speedups: &[f64]) -> Result<Self, SpeedupMeansError> {
         if speedups.is_empty() {
             return Err(SpeedupMeansError::Empty);
         }
@@ -66,7 +66,7 @@ impl SpeedupMeans {
         let least = speedups.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = speedups.iter().copied().fold(0.0, f64::max);
         let mean = |of: &dyn Fn(f64) -> f64| {
-            CompensatedSum::of(speedups.iter().map(|speedup| of(*speedup))) / speedups.len() as f64
+            CompensatedSum::sum(speedups.iter().map(|speedup| of(*speedup))) / speedups.len() as f64
         };
         Ok(Self {
             arithmetic: greatest * mean(&|speedup| speedup / greatest),
@@ -81,7 +81,7 @@ impl SpeedupMeans {
     /// [`SpeedupMeansError`] for no benchmarks, or times without a ratio.
     pub fn new(members: &[SuiteMember<'_>], summary: Summary) -> Result<Self, SpeedupMeansError> {
         let speedup = |member: &SuiteMember<'_>| summary.of(member.baseline) / summary.of(member.candidate);
-        Self::of_speedups(&members.iter().map(speedup).collect::<Vec<_>>())
+        Self::from_speedups(&members.iter().map(speedup).collect::<Vec<_>>())
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn example_3_1_of_the_speedup_test() {
-        let means = SpeedupMeans::of_speedups(&[3.0, 1.05]).expect("means");
+        let means = SpeedupMeans::from_speedups(&[3.0, 1.05]).expect("means");
         for (got, expected) in
             [(means.arithmetic, 2.025), (means.geometric, 3.15_f64.sqrt()), (means.harmonic, 1.4 / 0.9)]
         {
@@ -104,21 +104,21 @@ mod tests {
         let [tiny, huge] = [5e-324, f64::MAX];
         for speedups in [[tiny, tiny], [huge, huge]] {
             let SpeedupMeans { arithmetic, geometric, harmonic } =
-                SpeedupMeans::of_speedups(&speedups).expect("means");
+                SpeedupMeans::from_speedups(&speedups).expect("means");
             assert_eq!([arithmetic, geometric, harmonic], [speedups[0]; 3]);
         }
-        let means = SpeedupMeans::of_speedups(&[tiny, huge]).expect("means");
+        let means = SpeedupMeans::from_speedups(&[tiny, huge]).expect("means");
         assert_eq!((means.arithmetic, means.harmonic), (huge / 2.0, 2.0 * tiny));
         assert!((means.geometric / (tiny.sqrt() * huge.sqrt()) - 1.0).abs() < 1e-12, "{}", means.geometric);
     }
 
     #[test]
     fn what_has_no_mean_is_refused() {
-        assert_eq!(SpeedupMeans::of_speedups(&[]), Err(SpeedupMeansError::Empty));
+        assert_eq!(SpeedupMeans::from_speedups(&[]), Err(SpeedupMeansError::Empty));
         for speedup in [0.0, -1.0, f64::INFINITY] {
             let refused = SpeedupMeansError::Speedup { index: 1, speedup };
-            assert_eq!(SpeedupMeans::of_speedups(&[2.0, speedup]), Err(refused));
+            assert_eq!(SpeedupMeans::from_speedups(&[2.0, speedup]), Err(refused));
         }
-        assert!(SpeedupMeans::of_speedups(&[f64::NAN]).is_err());
+        assert!(SpeedupMeans::from_speedups(&[f64::NAN]).is_err());
     }
 }

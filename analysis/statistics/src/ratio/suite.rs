@@ -74,7 +74,7 @@ pub(crate) fn sums_of_clusters(
             }
         }
         let common = sums.into_values().filter(|(count, _)| *count == members.len());
-        (!members.is_empty()).then(|| common.map(|(_, sum)| sum).collect())
+        if members.is_empty() { None } else { Some(common.map(|(_, sum)| sum).collect()) }
     })
 }
 
@@ -107,7 +107,7 @@ impl SuiteRatio {
     /// [`SuiteRatioError`] for weights that do not fit, times that are not positive, single runs, or no
     /// variation beyond rounding.
     pub fn new(members: &[SuiteMember<'_>], weights: &BenchmarkWeights) -> Result<Self, SuiteRatioError> {
-        Self::of_clusters(members, &vec![[None, None]; members.len()], weights)
+        Self::from_clusters(members, &vec![[None, None]; members.len()], weights)
     }
 
     /// The same where observations of a side are of `clusters` that the members share, as builds of a version are: each
@@ -116,29 +116,24 @@ impl SuiteRatio {
     ///
     /// # Errors
     /// As [`SuiteRatio::new`]; fewer than two common clusters are too few.
-    pub fn of_clusters(
+    pub fn from_clusters(
         members: &[SuiteMember<'_>],
         clusters: &[Clusters<'_>],
         weights: &BenchmarkWeights,
     ) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
         let [joint_baseline, joint_candidate] = sums_of_clusters(members, clusters, &weights);
-        let length = |joint: &Option<Vec<f64>>, own: usize| joint.as_ref().map_or(own, Vec::len);
         for member in members {
-            let n = length(&joint_baseline, member.baseline.len());
-            let m = length(&joint_candidate, member.candidate.len());
+            let n = joint_baseline.as_ref().map_or(member.baseline.len(), Vec::len);
+            let m = joint_candidate.as_ref().map_or(member.candidate.len(), Vec::len);
             if n < 2 || m < 2 {
                 return Err(RatioError::TooFew { n, m }.into());
             }
         }
-        let side = |joint: Option<Vec<f64>>, own: for<'a> fn(&SuiteMember<'a>) -> &'a Sample| match joint
-            .and_then(|sums| Sample::new(sums).ok())
-        {
-            Some(sums) => WeightedSum::of(&std::iter::once(&sums), &[1.0]),
-            None => WeightedSum::of(&members.iter().map(own), &weights),
-        };
-        let baseline = side(joint_baseline, |member| member.baseline);
-        let candidate = side(joint_candidate, |member| member.candidate);
+        let baseline: Vec<&Sample> = members.iter().map(|member| member.baseline).collect();
+        let candidate: Vec<&Sample> = members.iter().map(|member| member.candidate).collect();
+        let baseline = WeightedSum::joint_or_own(joint_baseline, &baseline, &weights);
+        let candidate = WeightedSum::joint_or_own(joint_candidate, &candidate, &weights);
         if baseline.error == 0.0 && candidate.error == 0.0 {
             return Err(RatioError::Constant.into());
         }
@@ -182,7 +177,8 @@ impl SuiteRatio {
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let t = student_t::two_sided_critical(level.risk().get(), self.df);
         let relative = |sum: &WeightedSum| t * t * (sum.error / sum.mean / sum.mean);
-        let (a, b) = (relative(&self.baseline), relative(&self.candidate));
+        let a = relative(&self.baseline);
+        let b = relative(&self.candidate);
         if b.is_nan() || b >= 1.0 || !t.is_finite() {
             let reason = Unbounded::DenominatorNearZero;
             return RatioInterval::Unbounded { method: self.method, level, reason };
@@ -196,19 +192,30 @@ impl SuiteRatio {
 }
 
 impl WeightedSum {
-    fn of<'a>(samples: &(impl Iterator<Item = &'a Sample> + Clone), weights: &[f64]) -> Self {
-        let weighted = || samples.clone().zip(weights);
-        let mean = CompensatedSum::of(weighted().map(|(sample, w)| w * sample.mean()));
+    /// The sums over the members by cluster where there are clusters, else the members' own samples.
+    fn joint_or_own(joint: Option<Vec<f64>>, own: &[&Sample], weights: &[f64]) -> Self {
+        match joint.and_then(|sums| Sample::new(sums).ok()) {
+            Some(sums) => Self::new(&[&sums], &[1.0]),
+            None => Self::new(own, weights),
+        }
+    }
+
+    fn new(samples: &[&Sample], weights: &[f64]) -> Self {
+        let mean = CompensatedSum::sum(samples.iter().zip(weights).map(|(sample, w)| w * sample.mean()));
         let unit = unit_of(mean);
-        let error = |(sample, w): (&Sample, &f64)| {
-            w * w * (sample.variance().unwrap_or_default() / unit / unit) / sample.len() as f64
-        };
-        let spread = |(sample, w): (&'a Sample, &f64)| error((sample, w)).powi(2) / (sample.len() - 1) as f64;
+        let mut errors = Vec::with_capacity(samples.len());
+        let mut spreads = Vec::with_capacity(samples.len());
+        for (sample, w) in samples.iter().zip(weights) {
+            let variance = sample.variance().unwrap_or_default() / unit / unit;
+            let error = w * w * variance / sample.len() as f64;
+            errors.push(error);
+            spreads.push(error.powi(2) / (sample.len() - 1) as f64);
+        }
         Self {
             unit,
             mean: mean / unit,
-            error: CompensatedSum::of(weighted().map(error)),
-            spread: CompensatedSum::of(weighted().map(spread)),
+            error: CompensatedSum::sum(errors),
+            spread: CompensatedSum::sum(spreads),
         }
     }
 
@@ -233,13 +240,15 @@ mod tests {
 
     #[test]
     fn of_one_benchmark_it_is_the_mean_ratio() {
-        let (baseline, candidate) = (sample(&[10.0, 11.0, 12.5, 9.0]), sample(&[8.0, 8.5, 9.5]));
+        let baseline = sample(&[10.0, 11.0, 12.5, 9.0]);
+        let candidate = sample(&[8.0, 8.5, 9.5]);
         let member = SuiteMember { baseline: &baseline, candidate: &candidate };
         let suite = SuiteRatio::new(&[member], &BenchmarkWeights::Fraction).unwrap();
         let mean = MeanRatio::new(&baseline, &candidate).unwrap();
         assert!((suite.estimate() - mean.estimate()).abs() < 1e-14);
         let [a, b] = [suite.interval(ConfidenceLevel::USUAL), mean.interval(ConfidenceLevel::USUAL)];
-        let (a, b) = (a.bounded().unwrap(), b.bounded().unwrap());
+        let a = a.bounded().unwrap();
+        let b = b.bounded().unwrap();
         assert!((a.lower - b.lower).abs() < 1e-12 && (a.upper - b.upper).abs() < 1e-12, "{a:?} {b:?}");
         // Of the candidate's three runs.
         assert_eq!(suite.by_smaller_side().df, 2.0);
@@ -247,8 +256,10 @@ mod tests {
 
     #[test]
     fn a_constant_benchmark_adds_no_error_and_a_single_run_is_refused() {
-        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
-        let (c, one) = (sample(&[5.0, 5.0]), sample(&[5.0]));
+        let x = sample(&[10.0, 11.0, 12.0]);
+        let y = sample(&[8.0, 9.0, 10.0]);
+        let c = sample(&[5.0, 5.0]);
+        let one = sample(&[5.0]);
         let noisy = SuiteMember { baseline: &x, candidate: &y };
         let constant = SuiteMember { baseline: &c, candidate: &c };
         assert_eq!(
@@ -265,13 +276,15 @@ mod tests {
     /// What a build adds to all benchmarks alike does not average out over them.
     #[test]
     fn what_members_share_is_not_their_own_chance() {
-        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
+        let x = sample(&[10.0, 11.0, 12.0]);
+        let y = sample(&[8.0, 9.0, 10.0]);
         let member = SuiteMember { baseline: &x, candidate: &y };
-        let (members, builds) = ([member, member], [0, 1, 2]);
+        let members = [member, member];
+        let builds = [0, 1, 2];
         let alone = SuiteRatio::new(&[member], &BenchmarkWeights::Equal).unwrap();
         let apart = SuiteRatio::new(&members, &BenchmarkWeights::Equal).unwrap();
         let clusters = [[Some(&builds[..]), Some(&builds[..])]; 2];
-        let shared = SuiteRatio::of_clusters(&members, &clusters, &BenchmarkWeights::Equal).unwrap();
+        let shared = SuiteRatio::from_clusters(&members, &clusters, &BenchmarkWeights::Equal).unwrap();
         let width = |ratio: &SuiteRatio| {
             let interval = ratio.interval(ConfidenceLevel::USUAL);
             let interval = interval.bounded().unwrap().clone();
@@ -279,14 +292,16 @@ mod tests {
         };
         assert!((width(&shared) - width(&alone)).abs() < 1e-12 && width(&apart) < width(&shared));
         let other = [[Some(&builds[..]), None], [Some(&[2, 3, 4][..]), None]];
-        let refused = SuiteRatio::of_clusters(&members, &other, &BenchmarkWeights::Equal);
+        let refused = SuiteRatio::from_clusters(&members, &other, &BenchmarkWeights::Equal);
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
     }
 
     #[test]
     fn the_interval_ends_where_the_test_rejects() {
-        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
-        let (u, v) = (sample(&[30.0, 33.0]), sample(&[31.0, 30.0, 30.5]));
+        let x = sample(&[10.0, 11.0, 12.0]);
+        let y = sample(&[8.0, 9.0, 10.0]);
+        let u = sample(&[30.0, 33.0]);
+        let v = sample(&[31.0, 30.0, 30.5]);
         let members =
             [SuiteMember { baseline: &x, candidate: &y }, SuiteMember { baseline: &u, candidate: &v }];
         let suite = SuiteRatio::new(&members, &BenchmarkWeights::Custom(vec![1.0, 3.0])).unwrap();

@@ -135,8 +135,8 @@ impl<'a> SampleQuantile<'a> {
     /// below it.
     pub fn p_value(&self, hypothesis: f64, alternative: Alternative) -> PValue {
         let sorted = self.sample.sorted();
-        let (not_above, below) =
-            (sorted.partition_point(|x| *x <= hypothesis), sorted.partition_point(|x| *x < hypothesis));
+        let not_above = sorted.partition_point(|x| *x <= hypothesis);
+        let below = sorted.partition_point(|x| *x < hypothesis);
         let so_many = below.checked_sub(1).map_or(1.0, |count| self.at_most(count).upper);
         alternative.p_value(so_many, self.at_most(not_above).lower)
     }

@@ -7,7 +7,7 @@ use speedup_core::experiment::gang::ScalingLaw;
 use thiserror::Error;
 
 /// The most numbers of hosts: more than powers of two there are machines for.
-pub const MOST_SCALING_POINTS: usize = 64;
+const MOST_SCALING_POINTS: usize = 64;
 
 /// The run times of a program on a number of hosts, in one unit for all numbers; runs are independent.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct ScalingPoint<'a> {
 pub enum ScalingError {
     #[error("scaling needs run times on two numbers of hosts or more, but there are {points}")]
     TooFewPoints { points: usize },
-    /// More than [`MOST_SCALING_POINTS`].
+    /// More than `MOST_SCALING_POINTS`.
     #[error(
         "scaling takes run times on at most {MOST_SCALING_POINTS} numbers of hosts, but there are {points}"
     )]

@@ -47,8 +47,8 @@ impl EfficiencyRatio {
     /// # Errors
     /// As [`EfficiencyRatio::estimate`].
     pub fn interval(&self, level: ConfidenceLevel) -> Result<RatioInterval, RatioError> {
-        let (baseline, candidate) =
-            (Logarithms::of(&self.baseline, level)?, Logarithms::of(&self.candidate, level)?);
+        let baseline = Logarithms::new(&self.baseline, level)?;
+        let candidate = Logarithms::new(&self.candidate, level)?;
         Ok(match (baseline, candidate) {
             (Ok(below), Ok(above)) => {
                 let center = above.estimate - below.estimate;
@@ -77,7 +77,7 @@ struct Logarithms {
 }
 
 impl Logarithms {
-    fn of(effect: &ScalingEffect, level: ConfidenceLevel) -> Result<Result<Self, Unbounded>, RatioError> {
+    fn new(effect: &ScalingEffect, level: ConfidenceLevel) -> Result<Result<Self, Unbounded>, RatioError> {
         let efficiency = effect.efficiency()?;
         Ok(match effect.efficiency_interval(level)? {
             RatioInterval::Bounded(Interval { lower, upper, .. }) if lower > 0.0 => Ok(Self {

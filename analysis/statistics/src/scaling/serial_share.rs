@@ -80,7 +80,7 @@ impl SerialShare {
         let points: Vec<Point> = points.collect::<Result<_, _>>()?;
         let line = Line::new(&points);
         let over = |of: &dyn Fn(&Point, [f64; 2]) -> f64| {
-            CompensatedSum::of(points.iter().zip(&line.coefficients).map(|(point, by)| of(point, *by)))
+            CompensatedSum::sum(points.iter().zip(&line.coefficients).map(|(point, by)| of(point, *by)))
         };
         // What the corrected error of a point's mean counts for, its leverage being by[0] + by[1]·at.
         let corrected = |point: &Point, by: [f64; 2]| {
@@ -93,7 +93,7 @@ impl SerialShare {
         let part = |point: &Point, by: [f64; 2]| (by[1] - share * by[0]).powi(2) * point.squared_error;
         let df = over(&part).powi(2) / over(&|point, by| part(point, by).powi(2) / point.df);
         let covariance = over(&|point, by| by[0] * by[1] * corrected(point, by));
-        Ok(Self { intercept, slope, covariance, df, unit, lack_of_fit: LackOfFit::of(&points, &line) })
+        Ok(Self { intercept, slope, covariance, df, unit, lack_of_fit: LackOfFit::new(&points, &line) })
     }
 
     /// f, the serial share: 0 if hosts share all of the work; negative where more hosts are faster than that (superlinear).
@@ -144,15 +144,18 @@ impl LackOfFit {
     /// The method's full name.
     pub const NAME: &'static str = "lack-of-fit test of the weighted regression (Welch–James; Johansen 1980)";
 
-    fn of(points: &[Point], line: &Line) -> Option<Self> {
+    fn new(points: &[Point], line: &Line) -> Option<Self> {
+        if points.len() <= 2 {
+            return None;
+        }
         let q = (points.len() - 2) as f64;
         let residual = |point: &Point| point.mean - line.at[0] - line.at[1] * point.at;
         let squares =
-            CompensatedSum::of(points.iter().map(|point| residual(point).powi(2) / point.squared_error));
+            CompensatedSum::sum(points.iter().map(|point| residual(point).powi(2) / point.squared_error));
         let freedom = |(point, by): (&Point, &[f64; 2])| (1.0 - point.leverage(*by)).powi(2) / point.df;
-        let a = CompensatedSum::of(points.iter().zip(&line.coefficients).map(freedom));
+        let a = CompensatedSum::sum(points.iter().zip(&line.coefficients).map(freedom));
         let scale = q + 2.0 * a - 6.0 * a / (q + 2.0);
-        (points.len() > 2).then(|| Self { statistic: squares / scale, df: [q, q * (q + 2.0) / (3.0 * a)] })
+        Some(Self { statistic: squares / scale, df: [q, q * (q + 2.0) / (3.0 * a)] })
     }
 
     /// The weighted sum of squared residuals in its approximate expectation.
@@ -188,8 +191,9 @@ impl Point {
         if let Some(value) = times.not_positive() {
             return Err(SerialShareError::NotPositive { hosts, value });
         }
-        let Some(variance) = times.variance().filter(|_| runs >= FEWEST_RUNS_OF_A_SHARE) else {
-            return Err(SerialShareError::TooFew { hosts, runs });
+        let variance = match times.variance() {
+            Some(variance) if runs >= FEWEST_RUNS_OF_A_SHARE => variance,
+            _ => return Err(SerialShareError::TooFew { hosts, runs }),
         };
         if variance == 0.0 || times.differs_by_rounding() {
             return Err(SerialShareError::Constant { hosts });
@@ -219,7 +223,7 @@ struct Line {
 impl Line {
     fn new(points: &[Point]) -> Self {
         let over = |of: &dyn Fn(&Point) -> f64| {
-            CompensatedSum::of(points.iter().map(|point| of(point) / point.squared_error))
+            CompensatedSum::sum(points.iter().map(|point| of(point) / point.squared_error))
         };
         let weights = over(&|_| 1.0);
         let center = over(&|point| point.at) / weights;
@@ -230,7 +234,7 @@ impl Line {
         };
         let coefficients: Vec<[f64; 2]> = points.iter().map(of).collect();
         let sum = |of: usize| {
-            CompensatedSum::of(points.iter().zip(&coefficients).map(|(point, by)| by[of] * point.mean))
+            CompensatedSum::sum(points.iter().zip(&coefficients).map(|(point, by)| by[of] * point.mean))
         };
         Self { at: [sum(0), sum(1)], coefficients }
     }

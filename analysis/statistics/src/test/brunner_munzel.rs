@@ -60,19 +60,22 @@ impl BrunnerMunzel {
     /// # Errors
     /// [`BrunnerMunzelError`] for samples of one observation, or that do not overlap.
     pub fn new(x: &Sample, y: &Sample) -> Result<Self, BrunnerMunzelError> {
-        let (n, m) = (x.len(), y.len());
+        let n = x.len();
+        let m = y.len();
         if n < 2 || m < 2 {
             return Err(BrunnerMunzelError::TooFew { n, m });
         }
         // The share of the other sample below each observation, equal ones counted half.
-        let (below_x, below_y) = (placements(x, y), placements(y, x));
+        let below_x = placements(x, y);
+        let below_y = placements(y, x);
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let error = |of: &[f64]| {
             let center = mean(of);
             let squares: f64 = of.iter().map(|one| (one - center) * (one - center)).sum();
             squares / ((of.len() - 1) * of.len()) as f64
         };
-        let (of_x, of_y) = (error(&below_x), error(&below_y));
+        let of_x = error(&below_x);
+        let of_y = error(&below_y);
         // Placements are multiples of a half over the other's size: what is below that is rounding.
         if of_x + of_y <= f64::EPSILON * f64::EPSILON {
             return Err(BrunnerMunzelError::NoOverlap);
@@ -137,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_does_not_overlap_or_is_too_small_is_refused() {
-        let (x, y) = (sample(vec![1.0, 2.0, 3.0]), sample(vec![4.0, 5.0]));
+        let x = sample(vec![1.0, 2.0, 3.0]);
+        let y = sample(vec![4.0, 5.0]);
         assert_eq!(BrunnerMunzel::new(&x, &y), Err(BrunnerMunzelError::NoOverlap));
         assert_eq!(BrunnerMunzel::new(&y, &y.clone()).map(|test| test.probability()), Ok(0.5));
         let equal = sample(vec![7.0; 5]);
@@ -152,7 +156,8 @@ mod tests {
             x in prop::collection::vec(0_u8..20, 2..30), y in prop::collection::vec(0_u8..20, 2..30)
         ) {
             let of = |values: &[u8]| sample(values.iter().map(|value| f64::from(*value)).collect());
-            let (x, y) = (of(&x), of(&y));
+            let x = of(&x);
+            let y = of(&y);
             let (Ok(one), Ok(other)) = (BrunnerMunzel::new(&x, &y), BrunnerMunzel::new(&y, &x)) else {
                 prop_assert_eq!(BrunnerMunzel::new(&x, &y).is_err(), BrunnerMunzel::new(&y, &x).is_err());
                 return Ok(());

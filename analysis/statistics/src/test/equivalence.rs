@@ -59,7 +59,8 @@ impl Equivalence {
             None => Sample::new(sample.in_run_order().iter().map(|time| time.ln()).collect())
                 .map_err(|_| EquivalenceError::NotPositive(f64::NAN)),
         };
-        let (x, y) = (logarithms(x)?, logarithms(y)?);
+        let x = logarithms(x)?;
+        let y = logarithms(y)?;
         Ok(Self(*WelchTTest::new(&x, &y)?.statistic()))
     }
 
@@ -111,7 +112,8 @@ mod tests {
     #[test]
     fn what_has_no_logarithm_or_no_margin_is_refused() {
         let sample = |values: &[f64]| Sample::new(values.to_vec()).unwrap();
-        let (x, y) = (sample(&[1.0, 2.0, 3.0]), sample(&[0.0, 1.0, 2.0]));
+        let x = sample(&[1.0, 2.0, 3.0]);
+        let y = sample(&[0.0, 1.0, 2.0]);
         assert_eq!(Equivalence::new(&x, &y), Err(EquivalenceError::NotPositive(0.0)));
         let test = Equivalence::new(&x, &x).unwrap();
         assert_eq!(test.p_value(0.0), Err(EquivalenceError::Margin(0.0)));

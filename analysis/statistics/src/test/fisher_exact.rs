@@ -21,7 +21,7 @@ const NEGLIGIBLE: f64 = 1e-300;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // 3 of 4 against 1 of 4. R: fisher.test(matrix(c(3, 1, 1, 3), 2)).
-/// let test = FisherExact::of_shares((3, 4), (1, 4)).ok_or("no more than there are")?;
+/// let test = FisherExact::from_shares((3, 4), (1, 4)).ok_or("no more than there are")?;
 /// assert!((test.p_value(Alternative::TwoSided).get() - 34.0 / 70.0).abs() < 1e-12);
 /// # Ok(())
 /// # }
@@ -37,11 +37,16 @@ pub struct FisherExact {
 impl FisherExact {
     /// The test of two groups, each with how many of it have a property out of how many there are; none where a group
     /// has more with the property than members, or more members than a double counts exactly.
-    pub fn of_shares(first: (u64, u64), second: (u64, u64)) -> Option<Self> {
+    pub fn from_shares(first: (u64, u64), second: (u64, u64)) -> Option<Self> {
         /// The sum of both groups stays below 2^53.
         const MOST: u64 = 1 << 52;
-        let row = |(with, of): (u64, u64)| Some([with, of.checked_sub(with)?]).filter(|_| of < MOST);
-        Some(Self { first: row(first)?, second: row(second)? })
+        if first.1 >= MOST || second.1 >= MOST {
+            return None;
+        }
+        Some(Self {
+            first: [first.0, first.1.checked_sub(first.0)?],
+            second: [second.0, second.1.checked_sub(second.0)?],
+        })
     }
 
     /// The method's full name.
@@ -56,7 +61,9 @@ impl FisherExact {
     /// empty.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         let [[a, b], [c, d]] = [self.first, self.second];
-        let (row, column, all) = (a + b, a + c, a + b + c + d);
+        let row = a + b;
+        let column = a + c;
+        let all = a + b + c + d;
         let least = (row + column).saturating_sub(all);
         let most = row.min(column);
         let ratio = |k: u64| {
@@ -65,13 +72,23 @@ impl FisherExact {
         // Probabilities relative to the mode, from which both tails fall.
         let mode = ((row + 1) as f64 * (column + 1) as f64 / (all + 2) as f64).floor() as u64;
         let mode = mode.clamp(least, most);
-        let up = std::iter::successors(Some((mode, 1.0)), |(k, weight)| {
-            (*k < most).then(|| (k + 1, weight * ratio(*k))).filter(|(_, weight)| *weight > NEGLIGIBLE)
-        });
-        let down = std::iter::successors(Some((mode, 1.0)), |(k, weight)| {
-            (*k > least).then(|| (k - 1, weight / ratio(k - 1))).filter(|(_, weight)| *weight > NEGLIGIBLE)
-        });
-        let weights: Vec<(u64, f64)> = down.skip(1).chain(up).collect();
+        let mut weights = vec![(mode, 1.0)];
+        let mut weight = 1.0;
+        for k in (least..mode).rev() {
+            weight /= ratio(k);
+            if weight <= NEGLIGIBLE {
+                break;
+            }
+            weights.push((k, weight));
+        }
+        weight = 1.0;
+        for k in mode..most {
+            weight *= ratio(k);
+            if weight <= NEGLIGIBLE {
+                break;
+            }
+            weights.push((k + 1, weight));
+        }
         let observed = weights.iter().find(|(k, _)| *k == a).map_or(0.0, |(_, weight)| *weight);
         let is_as_extreme = |(k, weight): &&(u64, f64)| match alternative {
             Alternative::TwoSided => *weight <= observed * (1.0 + EQUAL),
@@ -96,7 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn p(first: (u64, u64), second: (u64, u64)) -> f64 {
-        FisherExact::of_shares(first, second).unwrap().p_value(Alternative::TwoSided).get()
+        FisherExact::from_shares(first, second).unwrap().p_value(Alternative::TwoSided).get()
     }
 
     fn choose(n: u64, k: u64) -> u128 {
@@ -105,7 +122,9 @@ mod tests {
 
     /// The definition, in whole numbers.
     fn by_counting([a, b]: [u64; 2], [c, d]: [u64; 2]) -> f64 {
-        let (row, column, all) = (a + b, a + c, a + b + c + d);
+        let row = a + b;
+        let column = a + c;
+        let all = a + b + c + d;
         let tables = |k: u64| choose(row, k) * choose(all - row, column - k);
         let range = (row + column).saturating_sub(all)..=row.min(column);
         let as_extreme: u128 = range.map(tables).filter(|count| *count <= tables(a)).sum();
@@ -123,13 +142,13 @@ mod tests {
     /// R: `fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater")`, 17/70, and "less", 69/70.
     #[test]
     fn one_side_is_asked_as_well() {
-        let tea = FisherExact::of_shares((3, 4), (1, 4)).unwrap();
+        let tea = FisherExact::from_shares((3, 4), (1, 4)).unwrap();
         for (alternative, expected) in [(Alternative::Greater, 17.0 / 70.0), (Alternative::Less, 69.0 / 70.0)]
         {
             assert!((tea.p_value(alternative).get() - expected).abs() < 1e-12, "{alternative:?}");
         }
         // Beyond what a double holds of the table that was observed.
-        let far = FisherExact::of_shares((0, 2_500_000), (2_500_000, 2_500_000)).unwrap();
+        let far = FisherExact::from_shares((0, 2_500_000), (2_500_000, 2_500_000)).unwrap();
         assert_eq!(far.p_value(Alternative::Less).get(), 0.0);
         assert!((far.p_value(Alternative::Greater).get() - 1.0).abs() < 1e-12);
     }
@@ -137,8 +156,8 @@ mod tests {
     #[test]
     fn empty_margins_say_nothing() {
         assert_eq!([p((0, 5), (0, 9)), p((5, 5), (9, 9)), p((0, 0), (3, 9)), p((0, 0), (0, 0))], [1.0; 4]);
-        assert_eq!(FisherExact::of_shares((2, 1), (0, 1)), None);
-        assert_eq!(FisherExact::of_shares((0, u64::MAX), (0, 1)), None);
+        assert_eq!(FisherExact::from_shares((2, 1), (0, 1)), None);
+        assert_eq!(FisherExact::from_shares((0, u64::MAX), (0, 1)), None);
     }
 
     #[test]

@@ -87,7 +87,7 @@ speedup_core::hints! { LatticeTooLarge: _ => "use the limit law" }
 impl KolmogorovSmirnovStatistic {
     /// The distance between `x` and `y`.
     pub fn new(x: &Sample, y: &Sample) -> Self {
-        Self::of_sorted(x.sorted(), y.sorted())
+        Self::from_sorted(x.sorted(), y.sorted())
     }
 
     /// The distance between `x` and `y`, each less its own median (Touati 2010 §4.2: the location-shift model), where
@@ -100,25 +100,29 @@ impl KolmogorovSmirnovStatistic {
         };
         let mut pooled = [centred(x, true), centred(y, false)].concat();
         pooled.sort_by(|(a, _), (b, _)| a.value.total_cmp(&b.value));
-        let (mut of_x, mut of_y) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
+        let mut of_x = Vec::with_capacity(x.len());
+        let mut of_y = Vec::with_capacity(y.len());
         for group in pooled.chunk_by(|(a, _), (b, _)| a.may_equal(b)) {
             let value = group[0].0.value;
             for (_, is_of_x) in group {
                 if *is_of_x { of_x.push(value) } else { of_y.push(value) }
             }
         }
-        Self::of_sorted(&of_x, &of_y)
+        Self::from_sorted(&of_x, &of_y)
     }
 
     /// The same with the differences as floating-point subtraction gives them, so that ties are those that R sees.
     pub fn median_centred(x: &Sample, y: &Sample) -> Self {
-        Self::of_sorted(&x.sorted_less(x.median()), &y.sorted_less(y.median()))
+        Self::from_sorted(&x.sorted_less(x.median()), &y.sorted_less(y.median()))
     }
 
-    fn of_sorted(x: &[f64], y: &[f64]) -> Self {
-        let (n, m) = (x.len(), y.len());
+    fn from_sorted(x: &[f64], y: &[f64]) -> Self {
+        let n = x.len();
+        let m = y.len();
         let mut group_ends = vec![false; n + m + 1];
-        let (mut i, mut j, mut distance) = (0, 0, 0);
+        let mut i = 0;
+        let mut j = 0;
+        let mut distance = 0;
         while i < n || j < m {
             let value = match (x.get(i), y.get(j)) {
                 (Some(a), Some(b)) => a.min(*b),
@@ -158,7 +162,8 @@ impl KolmogorovSmirnovStatistic {
 
     /// The limit of `P[D ≥ d]` for large samples: Kolmogorov's law at √(nm/(n+m)) · d.
     pub fn asymptotic(&self) -> PValue {
-        let (n, m) = (self.n as f64, self.m as f64);
+        let n = self.n as f64;
+        let m = self.m as f64;
         PValue::clamped(kolmogorov::upper_tail((n * m / (n + m)).sqrt() * self.d()))
     }
 

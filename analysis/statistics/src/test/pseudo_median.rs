@@ -89,7 +89,8 @@ impl<'a> PseudoMedian<'a> {
 
     /// The `k`-th smallest average, from 1: the least double that at least k averages do not exceed.
     fn kth_average(&self, k: u64) -> f64 {
-        let (mut below, mut enough) = (place(f64::NEG_INFINITY), place(f64::INFINITY));
+        let mut below = place(f64::NEG_INFINITY);
+        let mut enough = place(f64::INFINITY);
         while enough - below > 1 {
             let middle = below + (enough - below) / 2;
             if self.averages_at_most(double_at(middle)) >= k { enough = middle } else { below = middle }
@@ -100,7 +101,8 @@ impl<'a> PseudoMedian<'a> {
     /// How many averages are at most `bound`; along the sorted differences once, from both ends.
     fn averages_at_most(&self, bound: f64) -> u64 {
         let sorted = self.differences.sorted();
-        let (mut ordered_pairs, mut same) = (0, 0);
+        let mut ordered_pairs = 0;
+        let mut same = 0;
         let mut j = sorted.len();
         for d in sorted {
             while j > 0 && (d + sorted[j - 1]) / 2.0 > bound {
@@ -127,21 +129,24 @@ fn double_at(place: i128) -> f64 {
 /// The greatest k with 2 `P[V < k]` ≤ 1 − level, and that probability.
 fn exact_depth(law: &SignedRankLaw, level: ConfidenceLevel) -> Option<(u64, f64)> {
     let miss = |k: u64| 2.0 * law.at_most(k - 1);
-    let (mut enough, mut too_deep) = (0, law.largest() / 2 + 2);
+    let mut enough = 0;
+    let mut too_deep = law.largest() / 2 + 2;
     while too_deep - enough > 1 {
         let k = enough + (too_deep - enough) / 2;
         if miss(k) <= level.risk().get() { enough = k } else { too_deep = k }
     }
-    (enough > 0).then(|| (enough, miss(enough)))
+    if enough > 0 { Some((enough, miss(enough))) } else { None }
 }
 
 /// The same by the normal law with continuity correction, `P[V < k]` ≈ Φ((k − ½ − n(n+1)/4)/σ), σ² = n(n+1)(2n +
 /// 1)/24.
 fn normal_depth(n: usize, level: ConfidenceLevel) -> Option<(u64, f64)> {
     let n = n as f64;
-    let (mean, sigma) = (n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt());
+    let mean = n * (n + 1.0) / 4.0;
+    let sigma = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
     let k = (mean + 0.5 - normal::two_sided_critical(level.risk().get()) * sigma).floor();
-    (k >= 1.0).then(|| (k as u64, 2.0 * normal::tails((k - 0.5 - mean) / sigma).lower))
+    let miss = 2.0 * normal::tails((k - 0.5 - mean) / sigma).lower;
+    if k >= 1.0 { Some((k as u64, miss)) } else { None }
 }
 
 #[cfg(test)]

@@ -108,7 +108,8 @@ speedup_core::hints! { RankSumError:
 impl RankSumStatistic {
     /// Counts the pairs of `x` and `y` with x > y, in O((n + m) log(n + m)).
     pub fn new(x: &Sample, y: &Sample) -> Self {
-        let (mut doubled_w, mut tie_term) = (0_u64, 0.0);
+        let mut doubled_w = 0_u64;
+        let mut tie_term = 0.0;
         let mut below_y = 0_u64;
         for group in tie_groups(x.sorted(), y.sorted()) {
             doubled_w += group.of_x * (2 * below_y + group.of_y);
@@ -137,7 +138,8 @@ impl RankSumStatistic {
 
     /// The variance of W where the versions do not differ, given the ties: nm/12 (N + 1 − Σ(t³ − t)/(N(N − 1))).
     pub(crate) fn variance(&self) -> f64 {
-        let (n, m) = (self.n as f64, self.m as f64);
+        let n = self.n as f64;
+        let m = self.m as f64;
         let total = n + m;
         n * m / 12.0 * (total + 1.0 - self.tie_term / (total * (total - 1.0)))
     }
@@ -156,7 +158,8 @@ struct TieGroup {
 
 /// The groups of equal values of two sorted samples, in ascending order.
 fn tie_groups<'a>(x: &'a [f64], y: &'a [f64]) -> impl Iterator<Item = TieGroup> + 'a {
-    let (mut i, mut j) = (0, 0);
+    let mut i = 0;
+    let mut j = 0;
     std::iter::from_fn(move || {
         let value = match (x.get(i), y.get(j)) {
             (None, None) => return None,
@@ -176,13 +179,14 @@ impl RankSum {
     /// corrected normal one, whose p-value is never below the least that the ties allow.
     pub fn choose(x: &Sample, y: &Sample) -> Self {
         let statistic = RankSumStatistic::new(x, y);
-        if let Ok(test) = ExactRankSum::of_statistic(statistic) {
+        if let Ok(test) = ExactRankSum::from_statistic(statistic) {
             return Self::Exact(test);
         }
         if let Ok(test) = PermutationRankSum::chosen(x, y) {
             return Self::Permutation(test);
         }
-        let (continuity, least) = (Continuity::Corrected, LeastPValues::new(x, y));
+        let continuity = Continuity::Corrected;
+        let least = LeastPValues::new(x, y);
         Self::Normal(NormalRankSum { statistic, continuity, least })
     }
 
@@ -250,10 +254,10 @@ impl ExactRankSum {
     /// # Errors
     /// [`RankSumError`] with ties, or when the orders are too many to count.
     pub fn new(x: &Sample, y: &Sample) -> Result<Self, RankSumError> {
-        Self::of_statistic(RankSumStatistic::new(x, y))
+        Self::from_statistic(RankSumStatistic::new(x, y))
     }
 
-    fn of_statistic(statistic: RankSumStatistic) -> Result<Self, RankSumError> {
+    fn from_statistic(statistic: RankSumStatistic) -> Result<Self, RankSumError> {
         if statistic.has_ties() {
             return Err(RankSumError::Ties);
         }
@@ -306,7 +310,8 @@ impl NormalRankSum {
 
     /// The p-value against `alternative`; 1 when all observations are equal, where W has no spread.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
-        let (n, m) = (self.statistic.n as f64, self.statistic.m as f64);
+        let n = self.statistic.n as f64;
+        let m = self.statistic.m as f64;
         let variance = self.statistic.variance();
         if variance <= 0.0 {
             return PValue::clamped(1.0);

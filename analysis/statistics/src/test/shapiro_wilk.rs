@@ -38,7 +38,7 @@ pub enum ShapiroWilkError {
     /// Fewer than 3 observations.
     #[error("the Shapiro–Wilk test needs at least 3 observations, but there are {n}")]
     TooFew { n: usize },
-    /// More than [`ShapiroWilk::LARGEST`], the range the approximation was made for.
+    /// More than 5,000 observations, the range the approximation was made for.
     #[error("the Shapiro–Wilk test is made for at most 5000 observations, but there are {n}")]
     TooMany { n: usize },
     /// All observations are equal, to the last digit of their spread.
@@ -55,7 +55,7 @@ impl ShapiroWilk {
     /// The method's full name.
     pub const NAME: &'static str = "Shapiro–Wilk test of normality (AS R94)";
     /// The largest sample that AS R94 was made for.
-    pub const LARGEST: usize = 5000;
+    const LARGEST: usize = 5000;
 
     /// Tests whether `sample` could come from a normal law.
     ///
@@ -132,9 +132,12 @@ fn one_less_w(sorted: &[f64], half_weights: &[f64]) -> f64 {
         (None, Some(high)) => *high,
         (None, None) => 0.0,
     };
-    let (mut weights_squared, mut spread, mut product) = (0.0, 0.0, 0.0);
+    let mut weights_squared = 0.0;
+    let mut spread = 0.0;
+    let mut product = 0.0;
     for (i, x) in scaled.iter().enumerate() {
-        let (a, d) = (weight(i), x - mean);
+        let a = weight(i);
+        let d = x - mean;
         weights_squared += a * a;
         spread += d * d;
         product += a * d;

@@ -159,7 +159,7 @@ impl SignedRank {
     /// # Errors
     /// [`SignedRankError::AllZero`] when no difference is left to rank.
     pub fn choose(differences: &Sample) -> Result<Self, SignedRankError> {
-        Ranks::new(differences, 0.0).map(|ranks| Self::of_ranks(&ranks))
+        Ranks::new(differences, 0.0).map(|ranks| Self::from_ranks(&ranks))
     }
 
     /// [`SignedRank::choose`] of logarithms of ratios, of which those that differ by rounding are equal: ln(3/2) and ln(2/3)
@@ -167,9 +167,9 @@ impl SignedRank {
     ///
     /// # Errors
     /// [`SignedRankError::AllZero`] when no logarithm is left to rank.
-    pub fn of_logarithms(logarithms: &Sample) -> Result<Self, SignedRankError> {
+    pub fn from_logarithms(logarithms: &Sample) -> Result<Self, SignedRankError> {
         // A ratio is right to a part, so its logarithm is to so much itself.
-        Ranks::new(logarithms, 1.0).map(|ranks| Self::of_ranks(&ranks))
+        Ranks::new(logarithms, 1.0).map(|ranks| Self::from_ranks(&ranks))
     }
 
     /// The law that R's `wilcox.test` takes: the exact one for fewer than 50 differences without ties and zeros, else the
@@ -180,14 +180,14 @@ impl SignedRank {
     pub fn r_default(differences: &Sample) -> Result<Self, SignedRankError> {
         let statistic = SignedRankStatistic::new(differences)?;
         let few = statistic.n < R_EXACT_BELOW;
-        let exact = if few { ExactSignedRank::of_statistic(statistic).ok() } else { None };
+        let exact = if few { ExactSignedRank::from_statistic(statistic).ok() } else { None };
         let continuity = Continuity::Corrected;
         Ok(exact.map_or(Self::Normal(NormalSignedRank { statistic, continuity }), Self::Exact))
     }
 
-    fn of_ranks(ranks: &Ranks) -> Self {
+    fn from_ranks(ranks: &Ranks) -> Self {
         let statistic = ranks.statistic();
-        if let Ok(test) = ExactSignedRank::of_statistic(statistic) {
+        if let Ok(test) = ExactSignedRank::from_statistic(statistic) {
             return Self::Exact(test);
         }
         match TiedSignedRankLaw::new(&ranks.doubled) {
@@ -271,10 +271,10 @@ impl ExactSignedRank {
     /// # Errors
     /// [`SignedRankError`] with ties or zeros, or beyond 127 differences.
     pub fn new(differences: &Sample) -> Result<Self, SignedRankError> {
-        Self::of_statistic(SignedRankStatistic::new(differences)?)
+        Self::from_statistic(SignedRankStatistic::new(differences)?)
     }
 
-    fn of_statistic(statistic: SignedRankStatistic) -> Result<Self, SignedRankError> {
+    fn from_statistic(statistic: SignedRankStatistic) -> Result<Self, SignedRankError> {
         if statistic.zeros > 0 || statistic.has_ties() {
             return Err(SignedRankError::TiesOrZeros);
         }
@@ -363,7 +363,9 @@ impl Ranks {
             return Err(SignedRankError::AllZero);
         }
         sizes.sort_by(|(a, _), (b, _)| a.value.total_cmp(&b.value));
-        let (mut doubled, mut doubled_v, mut tie_term) = (Vec::with_capacity(sizes.len()), 0, 0.0);
+        let mut doubled = Vec::with_capacity(sizes.len());
+        let mut doubled_v = 0;
+        let mut tie_term = 0.0;
         for group in sizes.chunk_by(|(a, _), (b, _)| a.may_equal(b)) {
             let rank = (2 * doubled.len() + group.len() + 1) as u64;
             doubled.resize(doubled.len() + group.len(), rank);

@@ -109,7 +109,7 @@ pub enum TTestError {
     /// The observations do not vary beyond the rounding of their mean.
     #[error(
         "the data are essentially constant ({})",
-        of_constant(*standard_error)
+        constant_message(*standard_error)
     )]
     EssentiallyConstant {
         /// The standard error, in the unit of the observations.
@@ -125,7 +125,7 @@ speedup_core::hints! { TTestError:
 }
 
 /// A standard error that is none to test with, in words.
-fn of_constant(standard_error: f64) -> String {
+fn constant_message(standard_error: f64) -> String {
     match standard_error {
         0.0 => "the standard error is 0".to_owned(),
         error if error.is_finite() => format!("standard error {error:.1e}"),
@@ -142,7 +142,8 @@ impl StudentTTest {
     /// # Errors
     /// [`TTestError`] below 3 observations in all, or for essentially constant data.
     pub fn new(x: &Sample, y: &Sample) -> Result<Self, TTestError> {
-        let (n, m) = (x.len() as f64, y.len() as f64);
+        let n = x.len() as f64;
+        let m = y.len() as f64;
         let df = n + m - 2.0;
         if df < 1.0 {
             return Err(TTestError::TooFew { n: x.len(), m: y.len() });
@@ -150,7 +151,7 @@ impl StudentTTest {
         let squares = |s: &Sample| s.variance().map_or(0.0, |v| v * (s.len() as f64 - 1.0));
         let pooled = (squares(x) + squares(y)) / df;
         let standard_error = (pooled * (1.0 / n + 1.0 / m)).sqrt();
-        TStatistic::of_difference(x, y, standard_error, df).map(Self)
+        TStatistic::from_means(x, y, standard_error, df).map(Self)
     }
 }
 
@@ -166,9 +167,10 @@ impl WelchTTest {
         let (Some(vx), Some(vy)) = (x.variance(), y.variance()) else {
             return Err(TTestError::TooFew { n: x.len(), m: y.len() });
         };
-        let (ex, ey) = (vx / x.len() as f64, vy / y.len() as f64);
+        let ex = vx / x.len() as f64;
+        let ey = vy / y.len() as f64;
         let df = satterthwaite(ex, x.len(), ey, y.len());
-        TStatistic::of_difference(x, y, (ex + ey).sqrt(), df).map(Self)
+        TStatistic::from_means(x, y, (ex + ey).sqrt(), df).map(Self)
     }
 }
 
@@ -189,7 +191,8 @@ impl PairedTTest {
     /// # Errors
     /// [`TTestError`] for samples of different lengths, single pairs, or essentially constant differences.
     pub fn new(x: &Sample, y: &Sample) -> Result<Self, TTestError> {
-        let (n, m) = (x.len(), y.len());
+        let n = x.len();
+        let m = y.len();
         if n != m {
             return Err(TTestError::Unpaired { n, m });
         }
@@ -216,7 +219,7 @@ impl OneSampleTTest {
 }
 
 impl TStatistic {
-    fn of_difference(x: &Sample, y: &Sample, standard_error: f64, df: f64) -> Result<Self, TTestError> {
+    fn from_means(x: &Sample, y: &Sample, standard_error: f64, df: f64) -> Result<Self, TTestError> {
         let magnitude = x.mean().abs().max(y.mean().abs());
         Self::checked(x.mean_minus_mean_of(y), 0.0, standard_error, df, magnitude)
     }

@@ -63,11 +63,15 @@ impl VanElteren {
         if blocks.is_empty() {
             return Err(VanElterenError::NoBlock);
         }
-        let (mut distance, mut variance, mut won, mut compared) = (0.0, 0.0, 0.0, 0.0);
+        let mut distance = 0.0;
+        let mut variance = 0.0;
+        let mut won = 0.0;
+        let mut compared = 0.0;
         let mut least = LeastPValues { greater: 1.0, less: 1.0 };
         for (x, y) in blocks {
             let statistic = RankSumStatistic::new(x, y);
-            let (n, m) = (x.len() as f64, y.len() as f64);
+            let n = x.len() as f64;
+            let m = y.len() as f64;
             let all = n + m;
             let weight = 1.0 / (all + 1.0);
             distance += weight * (statistic.w() - n * m / 2.0);
@@ -126,7 +130,8 @@ mod tests {
 
     #[test]
     fn of_one_block_it_is_the_rank_sum_test() {
-        let (x, y) = (sample(&[3.0, 5.0, 5.0, 8.0, 9.0]), sample(&[1.0, 2.0, 5.0, 6.0]));
+        let x = sample(&[3.0, 5.0, 5.0, 8.0, 9.0]);
+        let y = sample(&[1.0, 2.0, 5.0, 6.0]);
         let found = VanElteren::new(&[(&x, &y)]).unwrap();
         let plain = NormalRankSum::new(&x, &y, Continuity::Uncorrected);
         for alternative in [Alternative::Greater, Alternative::Less] {
@@ -138,8 +143,10 @@ mod tests {
     /// By hand: blocks of 2 + 2 and 1 + 3 without ties.
     #[test]
     fn blocks_are_weighted_by_their_size() {
-        let (a, b) = (sample(&[4.0, 3.0]), sample(&[1.0, 2.0]));
-        let (c, d) = (sample(&[70.0]), sample(&[60.0, 80.0, 90.0]));
+        let a = sample(&[4.0, 3.0]);
+        let b = sample(&[1.0, 2.0]);
+        let c = sample(&[70.0]);
+        let d = sample(&[60.0, 80.0, 90.0]);
         let found = VanElteren::new(&[(&a, &b), (&c, &d)]).unwrap();
         // W = 4 of 4 pairs and 1 of 3: (4 − 2)/5 + (1 − 1.5)/5 = 0.3; variances 2·2·5/12/25 + 1·3·5/12/25.
         let variance = (20.0_f64 / 12.0 + 15.0 / 12.0) / 25.0;
@@ -163,7 +170,10 @@ mod tests {
             let mut draw = |n: usize, at: f64| {
                 sample(&(0..n).map(|_| at + random.random::<f64>()).collect::<Vec<f64>>())
             };
-            let (a, b, c, d) = (draw(12, 0.0), draw(4, 0.0), draw(4, 9.0), draw(12, 9.0));
+            let a = draw(12, 0.0);
+            let b = draw(4, 0.0);
+            let c = draw(4, 9.0);
+            let d = draw(12, 9.0);
             let test = VanElteren::new(&[(&a, &b), (&c, &d)]).unwrap();
             rejected += u32::from(test.p_value(Alternative::TwoSided).get() <= 0.05);
         }

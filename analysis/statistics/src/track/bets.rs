@@ -41,7 +41,8 @@ impl LevelBet {
 
     /// Takes the ratios of the next point, of which `spread` was the standard deviation before.
     pub(super) fn take(&mut self, ratios: &[f64], spread: f64) {
-        let (mut rose, mut fell) = ([1.0; SIZES], [1.0; SIZES]);
+        let mut rose = [1.0; SIZES];
+        let mut fell = [1.0; SIZES];
         for ratio in ratios {
             multiply(&mut rose, ratio - self.upper, spread);
             multiply(&mut fell, self.lower - ratio, spread);
@@ -75,7 +76,8 @@ fn multiply(owned: &mut [f64; SIZES], deviation: f64, spread: f64) {
     let p = deviation / spread * PI / 3.0_f64.sqrt();
     let decay = libm::exp(-p.abs());
     let square = decay * decay;
-    let (tanh, sech) = ((1.0 - square) / (1.0 + square), 2.0 * decay / (1.0 + square));
+    let tanh = (1.0 - square) / (1.0 + square);
+    let sech = 2.0 * decay / (1.0 + square);
     for (owned, (sinh, cosh)) in owned.iter_mut().zip(SIZE_SINH_COSH) {
         *owned *= 1.0 + STAKE * (tanh * sinh / (sech + cosh)).copysign(p);
     }
@@ -102,7 +104,9 @@ mod tests {
             owned
         };
         for deviation in [0.0, 1e-9, 0.003, 0.02, 0.7, f64::INFINITY] {
-            let (won, lost, more) = (gains(deviation), gains(-deviation), gains(deviation * 1.5));
+            let won = gains(deviation);
+            let lost = gains(-deviation);
+            let more = gains(deviation * 1.5);
             for size in 0..SIZES {
                 assert!((won[size] + lost[size] - 2.0).abs() < 1e-15 && lost[size] > 0.09);
                 assert!(more[size] >= won[size]);

@@ -42,9 +42,9 @@ struct Guess {
 }
 
 impl ChangePlace {
-    pub(super) fn of(stretch: &Stretch, margin: f64) -> Self {
+    pub(super) fn new(stretch: &Stretch, margin: f64) -> Self {
         let spread = stretch.points.last().map_or(0.0, |point| point.spread);
-        let guess = Guess::of(stretch, spread);
+        let guess = Guess::new(stretch, spread);
         let scale = (STUDENT_SCALE * spread)
             .max(LEAST_SCALE * (guess.after - guess.before).abs())
             .max(f64::MIN_POSITIVE.sqrt());
@@ -63,37 +63,45 @@ impl ChangePlace {
         let points = stretch.points.len();
         let [before, after] = sums;
         let first = first_possible(stretch);
-        let logs_after = |at: usize| -> Vec<f64> {
-            after[points].iter().zip(&after[at]).map(|(all, earlier)| all - earlier).collect()
-        };
-        let of_place = |at: usize| log_mean(&before[at]) + log_mean(&logs_after(at));
-        let logs: Vec<f64> =
-            (0..points).map(|at| if at < first { f64::NEG_INFINITY } else { of_place(at) }).collect();
+        // For each place the likelihoods of the points from there on, by the level after the change.
+        let logs_after: Vec<Vec<f64>> = after[..points]
+            .iter()
+            .map(|earlier| after[points].iter().zip(earlier).map(|(all, earlier)| all - earlier).collect())
+            .collect();
+        let mut logs = vec![f64::NEG_INFINITY; points];
+        for (at, log) in logs.iter_mut().enumerate().skip(first) {
+            *log = log_mean(&before[at]) + log_mean(&logs_after[at]);
+        }
         let greatest = largest(&logs);
         let mut probabilities: Vec<f64> = logs.iter().map(|log| libm::exp(log - greatest)).collect();
         let sum: f64 = probabilities.iter().sum();
         probabilities.iter_mut().for_each(|probability| *probability /= sum);
         let mut sizes = Vec::new();
         for (at, probability) in probabilities.iter().enumerate().filter(|(_, p)| **p > NEGLIGIBLE) {
-            let [old, new] = [shares(&before[at]), shares(&logs_after(at))];
+            let old = shares(&before[at]);
+            let new = shares(&logs_after[at]);
             for (level, share) in levels[0].iter().zip(&old).filter(|(_, share)| **share > NEGLIGIBLE) {
                 let new = levels[1].iter().zip(&new).filter(|(_, share)| **share > NEGLIGIBLE);
                 sizes.extend(new.map(|(other, of_other)| (other - level, probability * share * of_other)));
             }
         }
         sizes.sort_unstable_by(|one, other| f64::total_cmp(&one.0, &other.0));
-        let likelihood = |at: usize| largest(&before[at]) + largest(&logs_after(at));
-        let greatest = (first..points).map(likelihood).fold(f64::NEG_INFINITY, f64::max);
+        let greatest = (first..points)
+            .map(|at| largest(&before[at]) + largest(&logs_after[at]))
+            .fold(f64::NEG_INFINITY, f64::max);
         Self { probabilities, sizes, greatest, scale }
     }
 
-    /// The size below which lies `part` of the probability, half of a node's own being below it, and evenly between nodes.
+    /// The `part` quantile of the posterior size. Half of a node's mass counts as below it, with linear interpolation between
+    /// nodes.
     pub(super) fn size(&self, part: f64) -> f64 {
         let all: f64 = self.sizes.iter().map(|(_, probability)| probability).sum();
-        let (mut below, mut previous) = (0.0, None);
+        let mut below = 0.0;
+        let mut previous = None;
         for nodes in self.sizes.chunk_by(|one, other| one.0 == other.0) {
             let own: f64 = nodes.iter().map(|(_, probability)| probability).sum();
-            let (size, middle) = (nodes[0].0, (below + own / 2.0) / all);
+            let size = nodes[0].0;
+            let middle = (below + own / 2.0) / all;
             if middle >= part {
                 let (from, before) = previous.unwrap_or((size, 0.0));
                 return from + (size - from) * (part - before) / (middle - before);
@@ -111,7 +119,7 @@ fn first_possible(stretch: &Stretch) -> usize {
 
 impl Guess {
     /// The split whose sides differ most, by the means of ratios that are not far out.
-    fn of(stretch: &Stretch, spread: f64) -> Self {
+    fn new(stretch: &Stretch, spread: f64) -> Self {
         let median = median_of_sorted(&stretch.sorted_ratios());
         // Far out is what is far from the point's own median: a step is not.
         let clipped = |point: &SpreadPoint| -> f64 {
@@ -119,18 +127,15 @@ impl Guess {
             let far = CLIPPED * spread;
             point.ratios.iter().map(|ratio| ratio.clamp(centre - far, centre + far) - median).sum()
         };
-        let sums: Vec<(f64, f64)> = stretch
-            .points
-            .iter()
-            .scan((0.0, 0.0), |(sum, count), point| {
-                let before = (*sum, *count);
-                (*sum, *count) = (*sum + clipped(point), *count + point.ratios.len() as f64);
-                Some(before)
-            })
-            .collect();
-        let (all, count) = stretch.points.iter().fold((0.0, 0.0), |(sum, count), point| {
-            (sum + clipped(point), count + point.ratios.len() as f64)
-        });
+        // Before each point, the sum of the clipped ratios and their number.
+        let mut sums = Vec::with_capacity(stretch.points.len());
+        let mut all = 0.0;
+        let mut count = 0.0;
+        for point in &stretch.points {
+            sums.push((all, count));
+            all += clipped(point);
+            count += point.ratios.len() as f64;
+        }
         let contrast = |at: usize| {
             let (sum, ratios) = sums[at];
             let after = (all - sum) / (count - ratios);
@@ -155,7 +160,7 @@ impl Guess {
 /// The median of all ratios of points.
 pub(super) fn median_of_points(points: &[SpreadPoint]) -> Option<f64> {
     let ratios: Vec<f64> = points.iter().flat_map(|point| point.ratios.iter().copied()).collect();
-    (!ratios.is_empty()).then(|| median_of(&ratios))
+    if ratios.is_empty() { None } else { Some(median_of(&ratios)) }
 }
 
 fn median_of(ratios: &[f64]) -> f64 {
@@ -195,8 +200,8 @@ fn prefix_sums(points: &[SpreadPoint], levels: &[f64], scale: f64) -> Vec<Vec<f6
 
 /// Of Student's law, without its constant.
 pub(super) fn log_likelihood(ratios: &[f64], level: f64, scale: f64) -> f64 {
-    let of_ratio = |ratio: &f64| libm::log1p(((ratio - level) / scale).powi(2) / FREEDOM);
-    -(FREEDOM + 1.0) / 2.0 * ratios.iter().map(of_ratio).sum::<f64>()
+    let sum: f64 = ratios.iter().map(|ratio| libm::log1p(((ratio - level) / scale).powi(2) / FREEDOM)).sum();
+    -(FREEDOM + 1.0) / 2.0 * sum
 }
 
 fn largest(logs: &[f64]) -> f64 {

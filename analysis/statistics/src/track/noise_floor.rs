@@ -92,7 +92,9 @@ impl NoiseFloor {
     /// The sum of quantiles of the sizes; the risk of its interval is divided equally among their ends (Bonferroni).
     fn sum_of(&self, probabilities: &[f64], level: ConfidenceLevel) -> NoiseFloorInterval {
         let beyond = level.risk().get() / 2.0 / probabilities.len() as f64;
-        let (mut estimate, mut lower, mut upper) = (0.0, 0.0, 0.0);
+        let mut estimate = 0.0;
+        let mut lower = 0.0;
+        let mut upper = 0.0;
         for quantile in probabilities.iter().filter_map(|at| SampleQuantile::new(&self.sizes, *at)) {
             let [below, above] = quantile.ends(beyond);
             estimate += quantile.estimate();

@@ -36,8 +36,8 @@ pub enum ChangeShape {
 
 impl TrackStep {
     /// The change of a stretch that ended with an alarm.
-    pub(super) fn of(stretch: &Stretch, margin: f64, confidence: ConfidenceLevel, evidence: f64) -> Self {
-        let place = ChangePlace::of(stretch, margin);
+    pub(super) fn new(stretch: &Stretch, margin: f64, confidence: ConfidenceLevel, evidence: f64) -> Self {
+        let place = ChangePlace::new(stretch, margin);
         let level = confidence.get();
         let tail = (1.0 - level) / 2.0;
         let size = |part: f64| libm::exp(place.size(part));
@@ -83,17 +83,18 @@ const ENDS: [f64; 12] = [0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 
 
 /// The likelihood of the best drift, as a share of it and the best step's. Both have two unknowns, when it began and how large it is.
 fn drift_share(stretch: &Stretch, place: &ChangePlace) -> f64 {
-    let (points, size) = (stretch.points.len(), place.size(0.5));
+    let points = stretch.points.len();
+    let size = place.size(0.5);
     let beginnings = (0..BEGINNINGS).map(|part| part * points / BEGINNINGS);
     let best = beginnings
         .flat_map(|first| ENDS.iter().map(move |end| (first, end * size)))
-        .map(|(first, end)| of_drift(stretch, first, end, place.scale))
+        .map(|(first, end)| log_drift_likelihood(stretch, first, end, place.scale))
         .fold(f64::NEG_INFINITY, f64::max);
     1.0 / (1.0 + libm::exp(place.greatest - best))
 }
 
 /// The logarithm of the likelihood of a drift that begins before the point `first` and comes to `end` at the latest one.
-fn of_drift(stretch: &Stretch, first: usize, end: f64, scale: f64) -> f64 {
+fn log_drift_likelihood(stretch: &Stretch, first: usize, end: f64, scale: f64) -> f64 {
     let before = match stretch.level {
         StretchLevel::Reference => 0.0,
         StretchLevel::Unknown => median_of_points(&stretch.points[..first.max(1)]).unwrap_or(0.0),

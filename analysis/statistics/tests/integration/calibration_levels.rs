@@ -37,7 +37,7 @@ fn experiment(random: &mut ChaCha8Rng, dims: [usize; 3], factor: f64, lost: f64)
             }
         }
     }
-    LevelTree::of_counts(values, &[measurements, executions, vec![dims[2]]]).expect("an experiment")
+    LevelTree::from_counts(values, &[measurements, executions, vec![dims[2]]]).expect("an experiment")
 }
 
 fn level() -> ConfidenceLevel {

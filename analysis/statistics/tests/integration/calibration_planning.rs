@@ -185,7 +185,7 @@ fn planned_powers_are_reached() {
 /// At the smallest numbers of runs and the one of most use, and with the limit of a pilot's spread.
 #[test]
 fn the_smallest_change_is_found_as_often_as_it_is_promised() {
-    let of_spread = |sd| TrimmedDetection::of_moments(1.0, sd).unwrap();
+    let of_spread = |sd| TrimmedDetection::from_moments(1.0, sd).unwrap();
     for (seed, runs) in [(54, 4), (55, 10)] {
         let smallest = of_spread(0.04).with_runs(runs).smallest(risk(), 0.8).unwrap();
         let times = |random: &mut ChaCha8Rng, factor: f64| {

@@ -23,7 +23,7 @@ fn table_iv_and_section_6_1_executions_are_dropped() {
     let components = VarianceComponents::new(6.5, vec![12.7, 0.0, 0.4]).unwrap();
     let plan = RepetitionPlan::new(components, Costs::new(vec![10.0, 0.0]).unwrap()).unwrap();
     assert_eq!(plan.repetitions(), [18, 1]);
-    let unrounded = VarianceComponents::of_pilot(&RandomEffects::new(&levels), &reshaped);
+    let unrounded = VarianceComponents::from_pilot(&RandomEffects::new(&levels), &reshaped);
     let plan = RepetitionPlan::new(unrounded, Costs::new(vec![10.0, 0.0]).unwrap()).unwrap();
     assert_eq!(plan.repetitions(), [19, 1]);
     assert_eq!(plan.highest(), 3);
@@ -35,7 +35,7 @@ fn section_6_2_the_ratio_decides_nothing() {
     let effect = EffectSize::new(RandomEffects::new(&old), RandomEffects::new(&new)).unwrap();
     let interval = effect.interval(ConfidenceLevel::USUAL, Critical::Student);
     assert_eq!(
-        ThresholdDecision::of_time_ratio(&interval, Threshold::NONE),
+        ThresholdDecision::from_time_ratio(&interval, Threshold::NONE),
         ThresholdDecision::NotEnoughData
     );
 }

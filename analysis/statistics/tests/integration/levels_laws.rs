@@ -112,14 +112,14 @@ proptest! {
 
     #[test]
     fn what_is_dropped_leaves_positive_variances((values, counts) in unbalanced()) {
-        let levels = LevelTree::of_counts(values, &counts).unwrap();
+        let levels = LevelTree::from_counts(values, &counts).unwrap();
         let reshaped = Reshaped::new(&levels);
         prop_assert_eq!(reshaped.kept.len() + reshaped.dropped.len(), 3);
         if reshaped.kept.len() > 1 {
             prop_assert!(reshaped.kept.iter().all(|kept| kept.unbiased.is_some_and(|t2| t2 > 0.0)));
         }
         let plan = RepetitionPlan::new(
-            VarianceComponents::of_pilot(&RandomEffects::new(&levels), &reshaped),
+            VarianceComponents::from_pilot(&RandomEffects::new(&levels), &reshaped),
             Costs::new(vec![5.0, 100.0]).unwrap(),
         );
         if let Ok(plan) = plan {
@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn draws_do_not_depend_on_threads((values, counts) in unbalanced(), seed in 0..1000_u64) {
-        let levels = LevelTree::of_counts(values, &counts).unwrap();
+        let levels = LevelTree::from_counts(values, &counts).unwrap();
         let pools: Vec<rayon::ThreadPool> =
             [1, 3].iter().map(|&n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
         for statistic in [Statistic::Mean, Statistic::Median] {
@@ -193,7 +193,7 @@ proptest! {
 
     #[test]
     fn replicates_of_the_mean_have_the_exact_variance((values, counts) in unbalanced()) {
-        let levels = LevelTree::of_counts(values, &counts).unwrap();
+        let levels = LevelTree::from_counts(values, &counts).unwrap();
         for resampling in SCHEMES {
             let draws = 4000;
             let bootstrap =
@@ -212,7 +212,7 @@ proptest! {
 
     #[test]
     fn replicates_are_within_the_observations((values, counts) in unbalanced()) {
-        let levels = LevelTree::of_counts(values.clone(), &counts).unwrap();
+        let levels = LevelTree::from_counts(values.clone(), &counts).unwrap();
         let sample = Sample::new(values).unwrap();
         for statistic in [Statistic::Mean, Statistic::Median] {
             for resampling in SCHEMES {
@@ -242,7 +242,7 @@ proptest! {
         };
         let of_levels = RandomEffects::new(&levels);
         let reshaped = Reshaped::new(&levels);
-        let components = VarianceComponents::of_pilot(&of_levels, &reshaped);
+        let components = VarianceComponents::from_pilot(&of_levels, &reshaped);
         let costs = Costs::new(vec![0.0; dims.len() - 1]).unwrap();
         if let Ok(plan) = RepetitionPlan::new(components, costs) {
             let _ = plan.within(1e6, ConfidenceLevel::USUAL);

@@ -147,7 +147,7 @@ proptest! {
         let plan = TrimmedDetection::new(&x, Some(&y), share).unwrap();
         let own = TrimmedRatio::new(&x, &y, share).unwrap().power();
         prop_assert!(close(plan.with_runs(10).smallest(risk, 0.8).unwrap(), own.smallest(risk, 0.8).unwrap(), 1e-9));
-        let pairs = TrimmedDetection::of_pairs(&x, &y, share).unwrap().with_runs(10);
+        let pairs = TrimmedDetection::from_pairs(&x, &y, share).unwrap().with_runs(10);
         let own = TrimmedRatio::paired(&x, &y, share).unwrap().power();
         prop_assert!(close(pairs.smallest(risk, 0.8).unwrap(), own.smallest(risk, 0.8).unwrap(), 1e-9));
         let test = plan.with_runs(runs);
@@ -376,7 +376,7 @@ fn looks_spend_no_more_than_their_level_and_power_grows_with_the_drift() {
 
 #[test]
 fn what_no_runs_show_is_not_promised() {
-    let plan = TrimmedDetection::of_moments(1.0, 0.04).unwrap();
+    let plan = TrimmedDetection::from_moments(1.0, 0.04).unwrap();
     let [usual, of_twenty] = [0.95, 0.9975].map(|of| level(of).risk());
     // Of 2 × 3 runs 20 choices, of 2 × 5 runs 252.
     assert_eq!(plan.with_runs(3).smallest(usual, 0.8), None);

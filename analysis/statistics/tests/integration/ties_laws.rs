@@ -179,7 +179,7 @@ proptest! {
             let scaled = |values: &[f64]| sample(values.iter().map(|value| scale(*value)).collect());
             let test = SpeedupTest::new(&scaled(&x), &scaled(&y)).expect("a value");
             let pairs = x.iter().zip(&y).map(|(a, b)| (scale(*a) / scale(*b)).ln()).collect();
-            let pairs = SignedRank::of_logarithms(&sample(pairs)).ok();
+            let pairs = SignedRank::from_logarithms(&sample(pairs)).ok();
             let p_values = pairs.map(|test| ALTERNATIVES.map(|alternative| test.p_value(alternative)));
             let conclusions = [Question::CandidateFaster, Question::CandidateSlower]
                 .map(|question| (test.median.best(question), test.median.rank_sum(question)));

@@ -7,7 +7,8 @@ use crate::law::draws::Draws;
 /// runs are its own; it is new if in most blocks its mean is nearer to the bad end's. That a commit may not build it does not know.
 pub(super) fn midpoint(study: &BisectionStudy, history: &History, draws: &mut Draws) -> usize {
     let last = history.commits;
-    let (mut old, mut new) = (0, last);
+    let mut old = 0;
+    let mut new = last;
     let mut blocks = history.blocks(study.block_runs);
     while new - old > 1 {
         let middle = usize::midpoint(old, new);

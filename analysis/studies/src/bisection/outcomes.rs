@@ -5,14 +5,14 @@ use crate::{law::draws::Draws, replication::Tally, row::Cell, row::StudyRow, row
 use speedup_statistics::bisection::{CommitLine, CommitSet, FailureRate, OutcomeBisection, RunOutcome};
 
 impl BisectionStudy {
-    pub(super) fn of_outcomes(&self, commits: u64, runs: u64) -> Vec<StudyRow> {
+    pub(super) fn outcome_rows(&self, commits: u64, runs: u64) -> Vec<StudyRow> {
         let cell = Cell { section: BisectionSection::Outcomes.code(), distribution: None, size: runs };
         let stream = format!("{} {commits}", cell.stream());
         let found = self.replication.each(&stream, |draws| self.outcomes(commits, runs, draws));
         let parameter = Some(commits as f64);
         let share = |method, is_so: &dyn Fn(usize, &CommitSet) -> bool, expected| {
             let answers = found.iter().map(|found| found.as_ref().map(|(step, set)| is_so(*step, set)));
-            cell.row(method, Tally::of(answers), Unanswered::LeftOut, [parameter, expected])
+            cell.row(method, Tally::new(answers), Unanswered::LeftOut, [parameter, expected])
         };
         let named = |set: &CommitSet| set.commits.len() == 1;
         let sizes: Vec<f64> = found.iter().flatten().map(|(_, set)| set.commits.len() as f64).collect();

@@ -74,7 +74,7 @@ impl Found {
 }
 
 impl BisectionStudy {
-    pub(super) fn of_searches(
+    pub(super) fn search_rows(
         &self,
         section: BisectionSection,
         shape: LawShape,
@@ -91,7 +91,7 @@ impl BisectionStudy {
         });
         let parameter = commits as f64;
         let share = |method, answer: &dyn Fn(&Found) -> Option<bool>, expected| {
-            let tally = Tally::of(found.iter().map(answer));
+            let tally = Tally::new(found.iter().map(answer));
             cell.row(method, tally, Unanswered::LeftOut, [Some(parameter), expected])
         };
         let of_size = |found: &Found| Some(found.answer.as_ref()?.commits.commits.len() as f64);
@@ -127,7 +127,8 @@ impl BisectionStudy {
         [commits, runs]: [u64; 2],
         draws: &mut Draws,
     ) -> History {
-        let (commits, size) = (commits as usize, self.history.step);
+        let commits = commits as usize;
+        let size = self.history.step;
         let weights = self.weights(section, commits, draws);
         let half = commits / 2;
         let mut halves = || (1 + draws.position(half), 1 + half + draws.position(commits - half));

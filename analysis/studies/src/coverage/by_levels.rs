@@ -40,7 +40,7 @@ impl Coverage {
         rows.collect()
     }
 
-    pub(super) fn of_one_binary(&self) -> Vec<StudyRow> {
+    pub(super) fn one_binary_rows(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.executions.iter().map(|size| (*shape, *size)));
         let rows = cells.flat_map(|(shape, executions)| {
@@ -72,8 +72,10 @@ impl Coverage {
 
     fn answers(&self, old: &LevelTree, new: &LevelTree, draws: &mut Draws) -> Vec<Option<bool>> {
         let level = self.replication.confidence;
-        let (of_mean, of_ratio) = (|i: &Interval| covers(i, MEAN), |i: &RatioInterval| self.ratio_covers(i));
-        let (old_effects, new_effects) = (RandomEffects::new(old), RandomEffects::new(new));
+        let of_mean = |i: &Interval| covers(i, MEAN);
+        let of_ratio = |i: &RatioInterval| self.ratio_covers(i);
+        let old_effects = RandomEffects::new(old);
+        let new_effects = RandomEffects::new(new);
         let mean = |critical| old_effects.interval(level, critical).ok().map(|interval| of_mean(&interval));
         let mut answers = vec![mean(Critical::Student), mean(Critical::Normal)];
         match EffectSize::new(old_effects, new_effects) {

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use speedup_statistics::{distribution::binomial, test::Proportion, test::ProportionMethod, test::Selection};
 
 impl Coverage {
-    pub(super) fn of_proportions(&self) -> Vec<StudyRow> {
-        self.benchmarks.par_iter().flat_map_iter(|benchmarks| self.of_benchmarks(*benchmarks)).collect()
+    pub(super) fn proportion_rows(&self) -> Vec<StudyRow> {
+        self.benchmarks.par_iter().flat_map_iter(|benchmarks| self.rows_for_benchmarks(*benchmarks)).collect()
     }
 
-    fn of_benchmarks(&self, benchmarks: u64) -> Vec<StudyRow> {
+    fn rows_for_benchmarks(&self, benchmarks: u64) -> Vec<StudyRow> {
         let cell =
             Cell { section: CoverageSection::Proportions.code(), distribution: None, size: benchmarks };
         let mut rows = Vec::new();

@@ -28,19 +28,19 @@ const SHIFT: f64 = 0.25;
 const STEIN_FACTOR: f64 = 2.0;
 
 impl Coverage {
-    pub(super) fn of_samples(&self) -> Vec<StudyRow> {
+    pub(super) fn sample_rows(&self) -> Vec<StudyRow> {
         let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
-        cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
+        cells.flat_map(|(shape, runs)| self.rows_for_runs(shape, runs)).collect()
     }
 
-    fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
+    fn rows_for_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let cell = Cell { section: CoverageSection::Samples.code(), distribution: Some(shape), size: runs };
         let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {
-            let mut answers = self.of_two_samples(shape, runs, draws).unwrap_or([None; 4]).to_vec();
-            answers.push(self.of_pairs(shape, runs, draws));
+            let mut answers = self.two_sample_coverage(shape, runs, draws).unwrap_or([None; 4]).to_vec();
+            answers.push(self.pair_coverage(shape, runs, draws));
             answers.push(self.covers_total(shape, [runs, runs], MEMBERS.len() as u64, draws));
-            answers.push(self.of_stein_mean(shape, runs, draws));
-            answers.push(self.of_stein_difference(shape, runs, draws));
+            answers.push(self.stein_mean_coverage(shape, runs, draws));
+            answers.push(self.stein_difference_coverage(shape, runs, draws));
             answers
         });
         let promised = self.replication.promised_coverage();
@@ -52,7 +52,12 @@ impl Coverage {
         draws.times(shape, runs, mean, mean * self.variation)
     }
 
-    fn of_two_samples(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<[Option<bool>; 4]> {
+    fn two_sample_coverage(
+        &self,
+        shape: LawShape,
+        runs: u64,
+        draws: &mut Draws,
+    ) -> Option<[Option<bool>; 4]> {
         let level = self.replication.confidence;
         let baseline = self.times(shape, runs, SPEEDUP * MEAN, draws)?;
         let candidate = self.times(shape, runs, MEAN, draws)?;
@@ -71,7 +76,7 @@ impl Coverage {
     }
 
     /// Pairs whose sides differ by a shift, so that their differences are symmetric about it.
-    fn of_pairs(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn pair_coverage(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let sd = MEAN * self.variation;
         let baseline = draws.times(shape, runs, (1.0 + SHIFT) * MEAN, sd)?;
         let candidate = draws.times(shape, runs, MEAN, sd)?;
@@ -86,7 +91,7 @@ impl Coverage {
         critical * MEAN * self.variation * (samples / (STEIN_FACTOR * runs as f64)).sqrt()
     }
 
-    fn of_stein_mean(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn stein_mean_coverage(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let pilot = self.times(shape, runs, MEAN, draws)?;
         let half_width = self.stein_half_width(runs as f64 - 1.0, 1.0, runs);
         let plan = TwoStage::new(&[&pilot], TrimShare::NONE, half_width, self.replication.confidence).ok()?;
@@ -94,7 +99,7 @@ impl Coverage {
         Some(covers(&plan.interval(&[&all]), MEAN))
     }
 
-    fn of_stein_difference(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn stein_difference_coverage(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let means = [(1.0 + SHIFT) * MEAN, MEAN];
         let sd = MEAN * self.variation;
         let baseline = draws.times(shape, runs, means[0], sd)?;

@@ -20,12 +20,12 @@ struct Description {
 
 const DESCRIPTIONS: [Description; 4] = [
     Description {
-        effect: of_trimmed,
+        effect: trimmed_effect,
         spreads: &[1.0],
         names: ["typical_trimmed", "further_trimmed", "typical_trimmed_width", "further_trimmed_width"],
     },
     Description {
-        effect: of_trimmed,
+        effect: trimmed_effect,
         spreads: &[0.25, 0.5, 1.0],
         names: ["typical_unequal", "further_unequal", "typical_unequal_width", "further_unequal_width"],
     },
@@ -59,13 +59,13 @@ pub(super) const MEMBERS: [(f64, f64); 3] = [(100.0, 1.25), (600.0, 1.1), (900.0
 
 impl Coverage {
     /// Suites whose log speedups are normal, for each number of runs in turn.
-    pub(super) fn of_suites(&self) -> Vec<StudyRow> {
+    pub(super) fn suite_rows(&self) -> Vec<StudyRow> {
         let mut rows = Vec::new();
         for shape in &self.distributions {
             for runs in &self.runs {
                 for size in &self.benchmarks {
                     for scatter in &self.scatters {
-                        rows.extend(self.of_scattered(*shape, *runs, *size, *scatter));
+                        rows.extend(self.scattered_rows(*shape, *runs, *size, *scatter));
                     }
                 }
             }
@@ -73,7 +73,7 @@ impl Coverage {
         rows
     }
 
-    fn of_scattered(&self, shape: LawShape, runs: u64, size: u64, scatter: f64) -> Vec<StudyRow> {
+    fn scattered_rows(&self, shape: LawShape, runs: u64, size: u64, scatter: f64) -> Vec<StudyRow> {
         let cell = Cell { section: CoverageSection::Suites.code(), distribution: Some(shape), size };
         let tau = scatter * self.variation * (2.0 / runs as f64).sqrt();
         let stream = format!("{} {runs} {scatter}", cell.stream());
@@ -90,7 +90,7 @@ impl Coverage {
                 let answers = outcomes.iter().map(|outcome| Some(outcome.covers[what]));
                 let expected = [Some(scatter), self.replication.promised_coverage()];
                 let [name, name_of_width] = [description.names[what], description.names[2 + what]];
-                let row = cell.row(name, Tally::of(answers), Unanswered::LeftOut, expected);
+                let row = cell.row(name, Tally::new(answers), Unanswered::LeftOut, expected);
                 // An oracle that misses as often; of no misses half of one counts.
                 let missed = (1.0 - row.share).max(0.5 / outcomes.len() as f64);
                 let oracle = 2.0 * normal::two_sided_critical(missed) * (1.0 / precision + own).sqrt();
@@ -133,7 +133,7 @@ impl Coverage {
     }
 
     /// Totals of suites, with as many runs of both versions and with unequal ones.
-    pub(super) fn of_totals(&self) -> Vec<StudyRow> {
+    pub(super) fn total_rows(&self) -> Vec<StudyRow> {
         let mut rows = Vec::new();
         for shape in &self.distributions {
             for size in &self.benchmarks {
@@ -176,6 +176,6 @@ impl Coverage {
     }
 }
 
-fn of_trimmed(baseline: &Sample, candidate: &Sample) -> Option<LogEffect> {
+fn trimmed_effect(baseline: &Sample, candidate: &Sample) -> Option<LogEffect> {
     Some(TrimmedRatio::new(baseline, candidate, TrimShare::USUAL).ok()?.log_effect())
 }

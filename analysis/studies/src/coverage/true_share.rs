@@ -16,7 +16,7 @@ const MEDIAN: f64 = 100.0;
 
 impl Coverage {
     /// Suites of benchmarks drawn at random, of which a share is truly faster, the others equal.
-    pub(super) fn of_true_shares(&self) -> Vec<StudyRow> {
+    pub(super) fn true_share_rows(&self) -> Vec<StudyRow> {
         let cells =
             self.benchmarks.iter().flat_map(|size| self.proportions.iter().map(|share| (*size, *share)));
         let rows = cells.flat_map(|(size, share)| {

@@ -21,17 +21,17 @@ struct Ended {
 }
 
 impl Coverage {
-    pub(super) fn of_two_stages(&self) -> Vec<StudyRow> {
+    pub(super) fn two_stage_rows(&self) -> Vec<StudyRow> {
         let mut rows = Vec::new();
         for shape in &self.distributions {
             for runs in &self.runs {
-                rows.extend(self.of_pilot(*shape, *runs));
+                rows.extend(self.rows_for_pilot(*shape, *runs));
             }
         }
         rows
     }
 
-    fn of_pilot(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
+    fn rows_for_pilot(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let section = CoverageSection::TwoStages.code();
         let cell = Cell { section, distribution: Some(shape), size: runs };
         let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {

@@ -20,7 +20,7 @@ impl FalseAlarmStudy {
         rows.collect()
     }
 
-    pub(super) fn of_one_binary(&self) -> Vec<StudyRow> {
+    pub(super) fn one_binary_rows(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.executions.iter().map(|size| (*shape, *size)));
         let rows = cells.flat_map(|(shape, executions)| {
@@ -74,7 +74,7 @@ impl FalseAlarmStudy {
         let interval = interval.filter(|interval| interval.bounded().is_some());
         let alarm = |threshold| {
             interval.map(|interval| {
-                let decision = ThresholdDecision::of_time_ratio(interval, threshold);
+                let decision = ThresholdDecision::from_time_ratio(interval, threshold);
                 matches!(decision, ThresholdDecision::Faster | ThresholdDecision::Slower)
             })
         };

@@ -40,7 +40,7 @@ struct Concluded {
 impl FalseAlarmStudy {
     /// Suites in which the candidate is slower by just the threshold of the gate, the parameter, on all benchmarks: nothing that the gate
     /// should see.
-    pub(super) fn of_gated_suites(&self) -> Vec<StudyRow> {
+    pub(super) fn gated_suite_rows(&self) -> Vec<StudyRow> {
         self.thresholds.iter().flat_map(|threshold| self.gated_suites(*threshold)).collect()
     }
 
@@ -71,59 +71,63 @@ impl FalseAlarmStudy {
     }
 
     /// Equal versions of which each run resembles the one before it.
-    pub(super) fn of_dependent_runs(&self) -> Vec<StudyRow> {
+    pub(super) fn dependent_run_rows(&self) -> Vec<StudyRow> {
         self.each_cell(AlarmSection::Dependent, &DEPENDENT, |shape, runs, draws| {
-            let series = |draws: &mut Draws| {
-                let mut last = shape.deviate(draws);
-                let next = |_| {
-                    let now = last;
-                    last =
-                        CORRELATION * last + (1.0 - CORRELATION * CORRELATION).sqrt() * shape.deviate(draws);
-                    vec![MEAN * (1.0 + self.variation * now)]
-                };
-                (0..runs).map(next).collect::<Vec<_>>()
-            };
-            let (old, new) = (series(draws), series(draws));
-            let of = |center| self.conclude_one(old.clone(), new.clone(), Some(center));
-            let (median, mean) = (of(Center::Median)?, of(Center::Mean)?);
+            let old = self.dependent_series(shape, runs, draws);
+            let new = self.dependent_series(shape, runs, draws);
+            let median = self.conclude_one(old.clone(), new.clone(), Some(Center::Median))?;
+            let mean = self.conclude_one(old, new, Some(Center::Mean))?;
             let told = median.caveats.iter().any(|caveat| caveat.code == WarningCode::OrderDependence);
             answered([is_called(&median), is_called(&mean), told])
         })
     }
 
+    fn dependent_series(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Vec<Vec<f64>> {
+        let mut series = Vec::new();
+        let mut deviate = shape.deviate(draws);
+        for _ in 0..runs {
+            series.push(vec![MEAN * (1.0 + self.variation * deviate)]);
+            deviate = CORRELATION * deviate + (1.0 - CORRELATION * CORRELATION).sqrt() * shape.deviate(draws);
+        }
+        series
+    }
+
     /// Equal versions, each on hosts of its own, half of whose variance lies between hosts: with the runs as units, with the means of
     /// hosts, and with a fresh host for each run.
-    pub(super) fn of_hosts(&self) -> Vec<StudyRow> {
+    pub(super) fn host_rows(&self) -> Vec<StudyRow> {
         self.each_cell(AlarmSection::Hosts, &OF_HOSTS, |shape, runs, draws| {
-            let on_hosts = |hosts: u64, draws: &mut Draws| {
-                let of_host = |runs: u64, draws: &mut Draws| {
-                    let host = BETWEEN.sqrt() * draws.normal();
-                    let run = |_| {
-                        MEAN * (1.0 + self.variation * (host + (1.0 - BETWEEN).sqrt() * shape.deviate(draws)))
-                    };
-                    (0..runs).map(run).collect::<Vec<f64>>()
-                };
-                (0..hosts)
-                    .map(|host| of_host(runs / hosts + u64::from(host < runs % hosts), draws))
-                    .collect::<Vec<_>>()
-            };
-            let (old, new) = (on_hosts(HOSTS[0], draws), on_hosts(HOSTS[0], draws));
-            let apart =
-                |hosts: &[Vec<f64>]| hosts.iter().flatten().map(|time| vec![*time]).collect::<Vec<_>>();
-            let by_runs = self.conclude_one(apart(&old), apart(&new), None)?;
+            let old = self.runs_on_hosts(shape, runs, HOSTS[0], draws);
+            let new = self.runs_on_hosts(shape, runs, HOSTS[0], draws);
+            let by_runs = self.conclude_one(as_units(&old), as_units(&new), None)?;
             let by_hosts = self.conclude_one(old, new, None)?;
-            let (old, new) = (on_hosts(runs, draws), on_hosts(runs, draws));
+            let old = self.runs_on_hosts(shape, runs, runs, draws);
+            let new = self.runs_on_hosts(shape, runs, runs, draws);
             let distinct = self.conclude_one(old, new, None)?;
-            let found = [&by_runs, &by_hosts, &distinct].map(|found| Some(is_called(found)));
-            let (old, new) = (on_hosts(HOSTS[1], draws), on_hosts(HOSTS[1], draws));
-            let of_twenty = (runs >= HOSTS[1]).then(|| self.conclude_one(old, new, None)).flatten();
-            Some([&found[..], &[of_twenty.as_ref().map(is_called)]].concat())
+            let mut found = [&by_runs, &by_hosts, &distinct].map(|found| Some(is_called(found))).to_vec();
+            let old = self.runs_on_hosts(shape, runs, HOSTS[1], draws);
+            let new = self.runs_on_hosts(shape, runs, HOSTS[1], draws);
+            let of_twenty = if runs >= HOSTS[1] { self.conclude_one(old, new, None) } else { None };
+            found.push(of_twenty.as_ref().map(is_called));
+            Some(found)
         })
+    }
+
+    /// `runs` times shared out evenly over `hosts`, for each host its own.
+    fn runs_on_hosts(&self, shape: LawShape, runs: u64, hosts: u64, draws: &mut Draws) -> Vec<Vec<f64>> {
+        let mut times = Vec::new();
+        for number in 0..hosts {
+            let host = BETWEEN.sqrt() * draws.normal();
+            let of_host = (0..runs / hosts + u64::from(number < runs % hosts)).map(|_| {
+                MEAN * (1.0 + self.variation * (host + (1.0 - BETWEEN).sqrt() * shape.deviate(draws)))
+            });
+            times.push(of_host.collect());
+        }
+        times
     }
 
     /// Versions of equal mean, of which the candidate has rare runs that take twice as long: by the mean, and where no caveat of the
     /// answer says that its interval may fail.
-    pub(super) fn of_rare_stalls(&self) -> Vec<StudyRow> {
+    pub(super) fn rare_stall_rows(&self) -> Vec<StudyRow> {
         self.each_cell(AlarmSection::RareStalls, &OF_STALLS, |shape, runs, draws| {
             let mut found = Vec::new();
             for share in STALLED {
@@ -143,10 +147,11 @@ impl FalseAlarmStudy {
     }
 
     /// Quantiles of two samples of one law.
-    pub(super) fn of_tails(&self) -> Vec<StudyRow> {
+    pub(super) fn tail_rows(&self) -> Vec<StudyRow> {
         let names = OF_TAILS.map(|(name, _)| name);
         self.each_cell(AlarmSection::Tails, &names, |shape, runs, draws| {
-            let (x, y) = (self.times(shape, runs, draws)?, self.times(shape, runs, draws)?);
+            let x = self.times(shape, runs, draws)?;
+            let y = self.times(shape, runs, draws)?;
             let calls = |(_, probability): &(&str, f64)| {
                 let [x, y] = [SampleQuantile::new(&x, *probability)?, SampleQuantile::new(&y, *probability)?];
                 let interval = QuantileRatio::new(x, y).ok()?.interval(self.replication.confidence);
@@ -210,6 +215,11 @@ impl FalseAlarmStudy {
 
 fn answered<const N: usize>(found: [bool; N]) -> Option<Vec<Option<bool>>> {
     Some(found.map(Some).to_vec())
+}
+
+/// Each run as a unit of its own.
+fn as_units(hosts: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    hosts.iter().flatten().map(|time| vec![*time]).collect()
 }
 
 fn one_each(sample: &Sample) -> Vec<Vec<f64>> {

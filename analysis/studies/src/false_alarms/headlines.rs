@@ -56,7 +56,7 @@ impl RunCounts {
 
 impl FalseAlarmStudy {
     /// Two samples of one law, each comparison alone and as one of a family.
-    pub(super) fn of_headlines(&self) -> Vec<StudyRow> {
+    pub(super) fn headline_rows(&self) -> Vec<StudyRow> {
         let mut rows = Vec::new();
         let risk = self.replication.confidence.risk();
         let of_family = Risk::new(risk.get() / FAMILY).unwrap_or(risk);
@@ -84,7 +84,7 @@ impl FalseAlarmStudy {
 
     /// Two samples of unlike laws, each method's hypothesis the ratio that its centres have: all pairs of the laws, in both orders
     /// where the numbers of runs differ.
-    pub(super) fn of_unlike_shapes(&self) -> Vec<StudyRow> {
+    pub(super) fn unlike_shape_rows(&self) -> Vec<StudyRow> {
         let laws: Vec<KnownLaw> =
             self.distributions.iter().filter_map(|shape| KnownLaw::new(self, *shape)).collect();
         let mut rows = Vec::new();
@@ -92,14 +92,14 @@ impl FalseAlarmStudy {
             for (place, law) in laws.iter().enumerate() {
                 let others = if runs.baseline == runs.candidate { &laws[place + 1..] } else { &laws[..] };
                 for other in others.iter().filter(|other| other.shape != law.shape) {
-                    rows.extend(self.of_unlike([law, other], *runs));
+                    rows.extend(self.unlike_rows([law, other], *runs));
                 }
             }
         }
         rows
     }
 
-    fn of_unlike(&self, [law, other]: [&KnownLaw; 2], runs: RunCounts) -> Vec<StudyRow> {
+    fn unlike_rows(&self, [law, other]: [&KnownLaw; 2], runs: RunCounts) -> Vec<StudyRow> {
         let cell = Self::headline_cell(AlarmSection::UnlikeShapes, law.shape, runs);
         let stream = format!("{} against {} {}", cell.stream(), other.shape.code(), runs.candidate);
         let risk = self.replication.confidence.risk();
@@ -123,7 +123,7 @@ impl FalseAlarmStudy {
     }
 
     /// Versions that differ by the margin exactly, and are called the same within it.
-    pub(super) fn of_the_same(&self) -> Vec<StudyRow> {
+    pub(super) fn equal_version_rows(&self) -> Vec<StudyRow> {
         let margins = self.thresholds.iter().map(|threshold| threshold.get()).filter(|margin| *margin > 0.0);
         let row = |((shape, runs), margin): ((LawShape, u64), f64)| {
             let cell = Cell { section: AlarmSection::Same.code(), distribution: Some(shape), size: runs };

@@ -66,7 +66,7 @@ type Experiments = [Option<SequentialExperiment>; OF_LOOKS.len()];
 impl FalseAlarmStudy {
     /// Experiments that are looked at four times, each after a quarter of the runs: of equal versions, then of a candidate that is
     /// faster by the parameter.
-    pub(super) fn of_looks(&self) -> Vec<StudyRow> {
+    pub(super) fn look_rows(&self) -> Vec<StudyRow> {
         let rows = self.cells().flat_map(|(shape, runs)| {
             let level = self.replication.confidence;
             let experiments = OF_LOOKS.map(|(center, spending, _, _)| {

@@ -30,11 +30,11 @@ const MEAN: f64 = 100.0;
 const ROUNDING: f64 = 1e-9;
 
 impl FalseAlarmStudy {
-    pub(super) fn of_samples(&self) -> Vec<StudyRow> {
-        self.cells().flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
+    pub(super) fn sample_rows(&self) -> Vec<StudyRow> {
+        self.cells().flat_map(|(shape, runs)| self.rows_for_runs(shape, runs)).collect()
     }
 
-    fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
+    fn rows_for_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let cell = Cell { section: AlarmSection::Samples.code(), distribution: Some(shape), size: runs };
         let count = METHODS.len() + self.thresholds.len();
         let mut tallies = self.replication.tally(&cell.stream(), count, |draws| {
@@ -54,7 +54,8 @@ impl FalseAlarmStudy {
     }
 
     fn answers(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Vec<Option<bool>>> {
-        let (level, sd) = (self.replication.confidence, MEAN * self.variation);
+        let level = self.replication.confidence;
+        let sd = MEAN * self.variation;
         let x = draws.times(shape, runs, MEAN, sd)?;
         let y = draws.times(shape, runs, MEAN, sd)?;
         let rejects = |p: PValue| p.rejects_at(level.risk());
@@ -76,7 +77,7 @@ impl FalseAlarmStudy {
         answers.push(do_not_overlap(&x, &y, level));
         let effect = effect_size(&x, &y, level);
         answers.extend(self.thresholds.iter().map(|threshold| {
-            let decision = ThresholdDecision::of_time_ratio(effect.as_ref()?, *threshold);
+            let decision = ThresholdDecision::from_time_ratio(effect.as_ref()?, *threshold);
             Some(matches!(decision, ThresholdDecision::Faster | ThresholdDecision::Slower))
         }));
         Some(answers)
@@ -111,7 +112,8 @@ fn reaches(best: &ProtocolConclusion, level: ConfidenceLevel) -> Option<bool> {
 fn do_not_overlap(x: &Sample, y: &Sample, level: ConfidenceLevel) -> Option<bool> {
     let interval =
         |sample: &Sample| Some(OneSampleTTest::new(sample, 0.0).ok()?.interval(Alternative::TwoSided, level));
-    let (x, y) = (interval(x)?, interval(y)?);
+    let x = interval(x)?;
+    let y = interval(y)?;
     Some(x.upper < y.lower || y.upper < x.lower)
 }
 

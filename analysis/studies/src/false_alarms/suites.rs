@@ -12,7 +12,7 @@ pub(crate) const SUITE_METHODS: [&str; 3] =
     ["hierarchical_performance_test", "paired_t_of_means", "interval_of_means"];
 
 impl FalseAlarmStudy {
-    pub(super) fn of_suites(&self) -> Vec<StudyRow> {
+    pub(super) fn suite_rows(&self) -> Vec<StudyRow> {
         let rows = self.cells().flat_map(|(shape, runs)| {
             let cell = Cell { section: AlarmSection::Suites.code(), distribution: Some(shape), size: runs };
             let tallies = self.replication.tally(&cell.stream(), SUITE_METHODS.len(), |draws| {

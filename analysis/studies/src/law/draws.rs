@@ -47,7 +47,7 @@ impl Draws {
     }
 
     /// `runs` times from `law`.
-    pub(crate) fn of_mixture(&mut self, law: &Mixture, runs: u64) -> Option<Sample> {
+    pub(crate) fn mixture_sample(&mut self, law: &Mixture, runs: u64) -> Option<Sample> {
         let mut values = Vec::new();
         law.draw(runs as usize, &mut self.random, &mut values);
         Sample::new(values).ok()

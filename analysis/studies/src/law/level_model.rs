@@ -53,8 +53,9 @@ impl Variation {
     ];
 
     const fn percent(compilation: f64, execution: f64, measurement: f64) -> Self {
-        let (compilation, execution, measurement) =
-            (compilation / 100.0, execution / 100.0, measurement / 100.0);
+        let compilation = compilation / 100.0;
+        let execution = execution / 100.0;
+        let measurement = measurement / 100.0;
         Self { compilation, execution, measurement }
     }
 }

@@ -36,7 +36,8 @@ impl SuiteModel {
     pub(crate) fn check(&self) -> Result<(), SimulationError> {
         SimulationError::check_counts("benchmarks of a suite", 2, &[self.benchmarks])?;
         let in_range = (0.0..=2.0).contains(&self.spread);
-        let (what, given) = ("spread of the speedups", self.spread);
+        let what = "spread of the speedups";
+        let given = self.spread;
         if in_range { Ok(()) } else { Err(SimulationError::Range { what, given, above: 0.0, below: 2.0 }) }
     }
 
@@ -76,7 +77,8 @@ impl Scores {
     /// None where neither machine's mean scores vary.
     pub(crate) fn tests_of_means(&self) -> Option<MeanScoreTests> {
         let means = |scores: &[Sample]| Sample::new(scores.iter().map(Sample::mean).collect()).ok();
-        let (candidate, baseline) = (means(&self.candidate)?, means(&self.baseline)?);
+        let candidate = means(&self.candidate)?;
+        let baseline = means(&self.baseline)?;
         Some(MeanScoreTests {
             paired: PairedTTest::new(&candidate, &baseline).ok()?,
             unpaired: WelchTTest::new(&candidate, &baseline).ok()?,

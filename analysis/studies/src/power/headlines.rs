@@ -11,19 +11,19 @@ const MEAN: f64 = 100.0;
 
 impl Power {
     /// A candidate of the baseline's law that is faster by the parameter.
-    pub(super) fn of_headlines(&self) -> Vec<StudyRow> {
+    pub(super) fn headline_rows(&self) -> Vec<StudyRow> {
         let mut rows = Vec::new();
         for shape in &self.distributions {
             for runs in &self.runs {
                 for speedup in &self.speedups {
-                    rows.extend(self.of_headline(*shape, *runs, *speedup));
+                    rows.extend(self.rows_for_headline(*shape, *runs, *speedup));
                 }
             }
         }
         rows
     }
 
-    fn of_headline(&self, shape: LawShape, runs: u64, speedup: f64) -> Vec<StudyRow> {
+    fn rows_for_headline(&self, shape: LawShape, runs: u64, speedup: f64) -> Vec<StudyRow> {
         let section = PowerSection::Headlines.code();
         let cell = Cell { section, distribution: Some(shape), size: runs };
         let level = self.replication.confidence;
@@ -37,7 +37,7 @@ impl Power {
         let mut rows = Vec::new();
         for (place, name) in HEADLINES.iter().enumerate() {
             let of_method = || found.iter().map(|intervals| intervals[place]);
-            let tally = Tally::of(of_method().map(|interval| interval.map(|[lower, _]| lower > 0.0)));
+            let tally = Tally::new(of_method().map(|interval| interval.map(|[lower, _]| lower > 0.0)));
             rows.push(cell.row(name, tally, Unanswered::No, [Some(speedup), None]));
             let widths = of_method().flatten().map(|[lower, upper]| upper - lower).collect();
             let width = Sample::new(widths).map_or(f64::NAN, |widths| widths.median());

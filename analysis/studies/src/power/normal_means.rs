@@ -16,7 +16,7 @@ const MOST_SAMPLES: u64 = 500;
 const MEAN: f64 = 100.0;
 
 impl Power {
-    pub(super) fn of_normal_means(&self) -> Vec<StudyRow> {
+    pub(super) fn normal_mean_rows(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.mean_runs.iter().map(|runs| (*shape, *runs)));
         let rows = cells.flat_map(|(shape, runs)| {

@@ -32,7 +32,7 @@ const METHODS: [&str; 2] = ["alone", "first_of_20"];
 
 impl Power {
     /// The share in which the smallest change is found that the plan promises to find with [`POWER`]; the parameter is that speedup.
-    pub(super) fn of_plans(&self) -> Vec<StudyRow> {
+    pub(super) fn plan_rows(&self) -> Vec<StudyRow> {
         let risk = self.replication.confidence.risk().get();
         let risks: Vec<Risk> =
             [risk, risk / FAMILY].into_iter().filter_map(|risk| Risk::new(risk).ok()).collect();
@@ -62,7 +62,7 @@ impl Power {
 
     fn planned(&self, cell: &Cell, shape: LawShape, spread: f64) -> Option<TrimmedDetection> {
         if shape == LawShape::Normal {
-            return TrimmedDetection::of_moments(1.0, spread).ok();
+            return TrimmedDetection::from_moments(1.0, spread).ok();
         }
         let streams = self.replication.seed.child(&format!("{} pilot", cell.stream()));
         let pilot = times(shape, PILOT, spread, 1.0, &mut Draws::new(&streams, 0))?;

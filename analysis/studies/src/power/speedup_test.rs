@@ -14,12 +14,12 @@ const METHODS: [&str; 4] =
 const MEAN: f64 = 100.0;
 
 impl Power {
-    pub(super) fn of_speedup_test(&self) -> Vec<StudyRow> {
+    pub(super) fn speedup_test_rows(&self) -> Vec<StudyRow> {
         let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
-        cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
+        cells.flat_map(|(shape, runs)| self.rows_for_runs(shape, runs)).collect()
     }
 
-    fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
+    fn rows_for_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let section = PowerSection::SpeedupTest.code();
         let cell = Cell { section, distribution: Some(shape), size: runs };
         let count = METHODS.len() * self.speedups.len();
@@ -60,9 +60,11 @@ impl Power {
     }
 
     fn welch_power(&self, runs: u64, speedup: f64) -> Option<f64> {
-        let (alternative, rejections) = (Alternative::Greater, Rejections::OnTheTrueSide);
+        let alternative = Alternative::Greater;
+        let rejections = Rejections::OnTheTrueSide;
         let test = WelchPower { alternative, rejections, risk: self.replication.confidence.risk() };
-        let (runs, sd) = (runs as f64, MEAN * self.variation);
+        let runs = runs as f64;
+        let sd = MEAN * self.variation;
         let [slow, fast] = [speedup * sd, sd].map(|sd| Group { runs, sd });
         test.power(slow, fast, (speedup - 1.0) * MEAN).ok()
     }

@@ -15,7 +15,7 @@ const AVERAGES: [&str; 3] = [
 ];
 
 impl Power {
-    pub(super) fn of_suites(&self) -> Vec<StudyRow> {
+    pub(super) fn suite_rows(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.suite_runs.iter().map(|runs| (*shape, *runs)));
         let rows = cells.flat_map(|(shape, runs)| {
@@ -44,7 +44,7 @@ impl Power {
             .collect()
     }
 
-    pub(super) fn of_table_1(&self) -> Vec<StudyRow> {
+    pub(super) fn table_1_rows(&self) -> Vec<StudyRow> {
         let Ok(suite) = table_1::suite() else { return Vec::new() };
         let (candidate, baseline) =
             suite.benchmarks().iter().map(|b| (b.candidate.clone(), b.baseline.clone())).unzip();

@@ -121,12 +121,12 @@ impl Detector {
         let found = track.steps().iter().find(|step| series != Series::NoChange && step.found_at >= first);
         found.map_or(Followed { alarms, ..Followed::default() }, |step| Followed {
             alarms,
-            ..of(step, series, first, size)
+            ..outcome(step, series, first, size)
         })
     }
 }
 
-fn of(step: &TrackStep, series: Series, first: usize, size: f64) -> Followed {
+fn outcome(step: &TrackStep, series: Series, first: usize, size: f64) -> Followed {
     let wrong = if series == Series::Step { ChangeShape::Drift } else { ChangeShape::Step };
     Followed {
         alarms: 0,

@@ -66,8 +66,11 @@ impl CellsAndHosts {
     /// [`HostEffectError`] for a run without host, one host, or when no host served two runs that could be compared.
     pub fn new(cells: &[(&Sample, &[u32])]) -> Result<Self, HostEffectError> {
         let numbers = cells.iter().flat_map(|(_, hosts)| *hosts).max().map_or(0, |most| *most as usize + 1);
-        let (mut sums, mut of_cell) = (vec![HostSums::default(); numbers], vec![0.0_f64; numbers]);
-        let (mut runs, mut used, mut squares) = (0, 0, Vec::new());
+        let mut sums = vec![HostSums::default(); numbers];
+        let mut of_cell = vec![0.0_f64; numbers];
+        let mut runs = 0;
+        let mut used = 0;
+        let mut squares = Vec::new();
         for (sample, hosts) in cells {
             let standardised = standardised(sample, hosts)?;
             if standardised.is_empty() {
@@ -85,7 +88,7 @@ impl CellsAndHosts {
                 let count = std::mem::take(&mut of_cell[*host as usize]);
                 sums[*host as usize].own += count * count / hosts.len() as f64;
             }
-            squares.push(CompensatedSum::of(standardised.iter().map(|value| value * value)));
+            squares.push(CompensatedSum::sum(standardised.iter().map(|value| value * value)));
         }
         sums.retain(|host| host.runs > 0.0);
         if sums.len() < 2 {
@@ -94,17 +97,17 @@ impl CellsAndHosts {
         if runs == sums.len() {
             return Err(HostEffectError::Unrepeated);
         }
-        let between = CompensatedSum::of(sums.iter().map(|host| host.sum * host.sum / host.runs));
-        let df1 = CompensatedSum::of(sums.iter().map(|host| 1.0 - host.own / host.runs));
+        let between = CompensatedSum::sum(sums.iter().map(|host| host.sum * host.sum / host.runs));
+        let df1 = CompensatedSum::sum(sums.iter().map(|host| 1.0 - host.own / host.runs));
         let df2 = (runs - used) as f64 - df1;
-        let within = CompensatedSum::of(squares) - between;
+        let within = CompensatedSum::sum(squares) - between;
         if df1 <= NO_FREEDOM || df2 <= NO_FREEDOM {
             return Err(HostEffectError::Unrepeated);
         }
         if within <= 10.0 * f64::EPSILON * between {
             return Err(HostEffectError::Constant);
         }
-        let host_weight = CompensatedSum::of(sums.iter().map(|host| host.runs - host.own));
+        let host_weight = CompensatedSum::sum(sums.iter().map(|host| host.runs - host.own));
         Ok(Self { hosts: sums.len(), cells: used, runs, between, within, df: (df1, df2), host_weight })
     }
 

@@ -96,7 +96,8 @@ impl ClusterHosts {
             return Err(ClusterHostsError::Draws(shuffles.most));
         }
         let mut table = Table::new(clusters, hosts);
-        let (columns, rows) = (table.columns, table.rows);
+        let columns = table.columns;
+        let rows = table.rows;
         if columns < 2 || rows < 2 {
             return Err(ClusterHostsError::OneLevel { clusters: columns, hosts: rows });
         }
@@ -104,7 +105,8 @@ impl ClusterHosts {
         // Tables with the same χ² sum it in different orders.
         let threshold = chi_square - 1e-9 * chi_square.abs().max(1e-9);
         let mut random = seed.child("association of clusters and hosts");
-        let (mut draws, mut as_large) = (0, 0);
+        let mut draws = 0;
+        let mut as_large = 0;
         while draws < shuffles.most && as_large < shuffles.enough {
             shuffle(&mut table.labels, &mut random);
             draws += 1;

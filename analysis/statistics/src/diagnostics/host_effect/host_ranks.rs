@@ -16,7 +16,7 @@ use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 /// The most unlikely host is tested against Holm's bound, named, and left out; then the next, among the rest: else one slow
 /// host would make all others look fast.
 ///
-/// Where several hosts serve a run together ([`HostRanks::of_gangs`]), the runs in which a host took part are as
+/// Where several hosts serve a run together ([`HostRanks::from_gangs`]), the runs in which a host took part are as
 /// random a draw of the cell's runs, and a host is left out with all of its runs: else those that served beside a
 /// slow one would look slow. Hosts that served the same runs cannot be told apart, and count as one.
 ///
@@ -118,21 +118,21 @@ impl HostRanks {
     /// # Errors
     /// [`HostEffectError`] for a run without host, or fewer than three hosts that can be compared.
     pub fn new(cells: &[(&Sample, &[u32])], level: ConfidenceLevel) -> Result<Self, HostEffectError> {
-        Self::of_cells(cells, level)
+        Self::from_cells(cells, level)
     }
 
     /// The same of runs that several hosts serve together: each with all of its hosts, each host once.
     ///
     /// # Errors
     /// As [`HostRanks::new`].
-    pub fn of_gangs(
+    pub fn from_gangs(
         cells: &[(&Sample, &[Vec<u32>])],
         level: ConfidenceLevel,
     ) -> Result<Self, HostEffectError> {
-        Self::of_cells(cells, level)
+        Self::from_cells(cells, level)
     }
 
-    fn of_cells<H: Hosts>(
+    fn from_cells<H: Hosts>(
         cells: &[(&Sample, &[H])],
         level: ConfidenceLevel,
     ) -> Result<Self, HostEffectError> {
@@ -199,10 +199,12 @@ fn most_unlikely<H: Hosts>(cells: &[Ranked<'_, H>]) -> Result<(HostRank, usize),
     let doubled: BTreeSet<u32> = compared().flat_map(|(host, _)| others(host)).collect();
     let apart = || compared().filter(|(host, _)| !doubled.contains(host));
     let told_apart = apart().count();
+    let too_few = HostEffectError::FewHosts { hosts: told_apart, needed: FEWEST_HOSTS };
+    if told_apart < FEWEST_HOSTS {
+        return Err(too_few);
+    }
     let farthest = apart().max_by(|(_, a), (_, b)| a.z().abs().total_cmp(&b.z().abs()));
-    let Some((host, total)) = farthest.filter(|_| told_apart >= FEWEST_HOSTS) else {
-        return Err(HostEffectError::FewHosts { hosts: told_apart, needed: FEWEST_HOSTS });
-    };
+    let (host, total) = farthest.ok_or(too_few)?;
     let draws: Vec<Draw<'_>> = cells.iter().filter_map(|cell| cell.draw_of(host)).collect();
     let p = PermutationLaw::new(&draws).two_sided(total.sum as i64);
     let adjusted = PValue::clamped(p.get() * told_apart as f64);
@@ -215,7 +217,8 @@ fn most_unlikely<H: Hosts>(cells: &[Ranked<'_, H>]) -> Result<(HostRank, usize),
 fn totals<H: Hosts>(cells: &[Ranked<'_, H>]) -> Vec<Total> {
     let hosts = cells.iter().flat_map(|cell| cell.hosts.iter()).flat_map(Hosts::hosts);
     let numbers = hosts.max().map_or(0, |most| *most as usize + 1);
-    let (mut totals, mut of_cell) = (vec![Total::default(); numbers], vec![(0_i64, 0_usize); numbers]);
+    let mut totals = vec![Total::default(); numbers];
+    let mut of_cell = vec![(0_i64, 0_usize); numbers];
     for cell in cells {
         cell.add_to(&mut totals, &mut of_cell);
     }
@@ -342,7 +345,8 @@ impl<'a, H: Hosts> Ranked<'a, H> {
             if runs == 0 || runs == self.scores.len() {
                 continue;
             }
-            let (m, total) = (runs as f64, &mut totals[*host as usize]);
+            let m = runs as f64;
+            let total = &mut totals[*host as usize];
             total.sum += sum as f64;
             total.expected += m * mean;
             // Of a draw without replacement.

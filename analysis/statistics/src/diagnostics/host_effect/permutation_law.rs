@@ -26,7 +26,8 @@ impl PermutationLaw {
         if cost(draws) > MOST_ADDITIONS {
             return Self::normal(draws);
         }
-        let (mut least, mut probabilities) = (0, vec![1.0]);
+        let mut least = 0;
+        let mut probabilities = vec![1.0];
         for draw in draws {
             let (from, of_draw) = law_of(*draw);
             least += from;
@@ -36,9 +37,11 @@ impl PermutationLaw {
     }
 
     fn normal(draws: &[Draw<'_>]) -> Self {
-        let (mut mean, mut variance) = (0.0, 0.0);
+        let mut mean = 0.0;
+        let mut variance = 0.0;
         for Draw { of, runs } in draws {
-            let (n, m) = (of.len() as f64, *runs as f64);
+            let n = of.len() as f64;
+            let m = *runs as f64;
             let of_one = of.iter().map(|score| f64::from(*score)).sum::<f64>() / n;
             let squares: f64 = of.iter().map(|score| (f64::from(*score) - of_one).powi(2)).sum();
             mean += m * of_one;
@@ -67,12 +70,14 @@ impl PermutationLaw {
 
 /// How wide the sums of a draw are, at most.
 fn width(Draw { of, runs }: &Draw<'_>) -> usize {
-    let (least, most) = (of.iter().min().copied().unwrap_or(0), of.iter().max().copied().unwrap_or(0));
+    let least = of.iter().min().copied().unwrap_or(0);
+    let most = of.iter().max().copied().unwrap_or(0);
     (most - least).unsigned_abs() as usize * runs + 1
 }
 
 fn cost(draws: &[Draw<'_>]) -> usize {
-    let (mut all, mut cost) = (1_usize, 0_usize);
+    let mut all = 1_usize;
+    let mut cost = 0_usize;
     for draw in draws {
         let width = width(draw);
         cost = cost.saturating_add(draw.of.len().saturating_mul(draw.runs).saturating_mul(width));
@@ -158,9 +163,11 @@ mod tests {
     fn the_normal_law_is_near_the_exact_one() {
         let scores: Vec<i32> = (-10..=10).map(|rank| 3 * rank).collect();
         let draws: Vec<Draw<'_>> = (0..20).map(|_| Draw { of: &scores, runs: 3 }).collect();
-        let (exact, normal) = (PermutationLaw::new(&draws), PermutationLaw::normal(&draws));
+        let exact = PermutationLaw::new(&draws);
+        let normal = PermutationLaw::normal(&draws);
         for sum in [0, 100, 200, 300, 400] {
-            let (exact, normal) = (exact.two_sided(sum).get(), normal.two_sided(sum).get());
+            let exact = exact.two_sided(sum).get();
+            let normal = normal.two_sided(sum).get();
             assert!((exact - normal).abs() < 0.05 * exact + 1e-3, "{sum}: {exact} {normal}");
         }
     }

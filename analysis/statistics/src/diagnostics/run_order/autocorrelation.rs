@@ -51,9 +51,9 @@ impl Autocorrelation {
             return Err(RunOrderError::Constant);
         }
         let deviations: Vec<f64> = deviations.into_iter().map(|d| d / largest).collect();
-        let squares = CompensatedSum::of(deviations.iter().map(|d| d * d));
-        let fourths = CompensatedSum::of(deviations.iter().map(|d| d.powi(4)));
-        let products = CompensatedSum::of(deviations.windows(2).map(|pair| pair[0] * pair[1]));
+        let squares = CompensatedSum::sum(deviations.iter().map(|d| d * d));
+        let fourths = CompensatedSum::sum(deviations.iter().map(|d| d.powi(4)));
+        let products = CompensatedSum::sum(deviations.windows(2).map(|pair| pair[0] * pair[1]));
         let variance = variance_in_random_order(runs as f64, runs as f64 * fourths / (squares * squares));
         Ok(Self { coefficient: products / squares, runs, variance })
     }
@@ -86,7 +86,9 @@ impl Autocorrelation {
 
 /// Moran's I on a path of n is r·n/(n − 1); `kurtosis` is n Σd⁴/(Σd²)².
 fn variance_in_random_order(n: f64, kurtosis: f64) -> f64 {
-    let (s1, s2, w) = (4.0 * (n - 1.0), 16.0 * n - 24.0, 2.0 * (n - 1.0));
+    let s1 = 4.0 * (n - 1.0);
+    let s2 = 16.0 * n - 24.0;
+    let w = 2.0 * (n - 1.0);
     let first = n * ((n * n - 3.0 * n + 3.0) * s1 - n * s2 + 3.0 * w * w);
     let second = kurtosis * ((n * n - n) * s1 - 2.0 * n * s2 + 6.0 * w * w);
     let square = (first - second) / ((n - 1.0) * (n - 2.0) * (n - 3.0) * w * w);

@@ -121,7 +121,8 @@ impl Drift {
 
     /// `P[S ≤ s]` and `P[S ≥ s]` each moved by ½ of the lattice's step of 2.
     fn normal_tails(&self) -> Tails {
-        let (s, sd) = (self.s as f64, self.variance.sqrt());
+        let s = self.s as f64;
+        let sd = self.variance.sqrt();
         Tails { lower: normal::tails((s + 1.0) / sd).lower, upper: normal::tails((s - 1.0) / sd).upper }
     }
 
@@ -152,8 +153,10 @@ fn pairs(values: &[f64], ordered: impl Fn(f64, f64) -> bool) -> i64 {
         for start in (0..work.len()).step_by(2 * width) {
             let middle = (start + width).min(work.len());
             let end = (start + 2 * width).min(work.len());
-            let (left, right) = (&work[start..middle], &work[middle..end]);
-            let (mut i, mut j) = (0, 0);
+            let left = &work[start..middle];
+            let right = &work[middle..end];
+            let mut i = 0;
+            let mut j = 0;
             // Which side is next is anyone's guess, so that a branch on it would mostly be predicted wrongly.
             while i < left.len() && j < right.len() {
                 // From the left while its head is not to be counted before the right's.
@@ -238,8 +241,10 @@ fn kth_place(counted: &mut Vec<Counted>, k: u64, at_most: impl Fn(i64) -> Counte
     let mut reach = first.log2().ceil().exp2();
     while enough.place - below.place > 1 {
         let width = (enough.place - below.place) as f64;
-        let (short, over) = (k as f64 - 0.5 - below.count as f64, enough.count as f64 - (k as f64 - 0.5));
-        let (middle, crossing) = (width / 2.0, width * (short / (short + over)));
+        let short = k as f64 - 0.5 - below.count as f64;
+        let over = enough.count as f64 - (k as f64 - 0.5);
+        let middle = width / 2.0;
+        let crossing = width * (short / (short + over));
         let inward = (middle - crossing).signum();
         let moved = 0.2 * width * (width / first);
         let moved = if moved <= (middle - crossing).abs() { crossing + inward * moved } else { middle };

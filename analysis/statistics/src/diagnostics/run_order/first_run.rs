@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The rank of the first run among its group, summed over groups: of a cell, or of the runs that each host made.
 ///
 /// In random order the first run has each rank of its group with one probability; the sum's law is their
-/// convolution, given the ties. It is exact up to [`FirstRunEffect::EXACT_UP_TO`] runs in all, then normal.
+/// convolution, given the ties. It is exact up to 1,000 runs in all, then normal.
 ///
 /// ```
 /// use speedup_statistics::diagnostics::run_order::FirstRunEffect;
@@ -39,29 +39,32 @@ impl FirstRunEffect {
     /// The method's full name.
     pub const NAME: &'static str = "rank of the first run among its group (permutation law)";
     /// With more runs than this in all groups the law is taken as normal.
-    pub const EXACT_UP_TO: usize = 1_000;
+    const EXACT_UP_TO: usize = 1_000;
 
     /// Of groups that are each in run order; groups of one run are left out, since they have no others.
     ///
     /// # Errors
     /// [`RunOrderError`] when no group has two runs, or no group varies.
     pub fn new(groups: &[Sample]) -> Result<Self, RunOrderError> {
-        Self::of_runs(groups.iter().map(Sample::in_run_order))
+        Self::from_runs(groups.iter().map(Sample::in_run_order))
     }
 
     /// The same of groups of finite values.
     ///
     /// # Errors
     /// As [`FirstRunEffect::new`].
-    pub fn of_runs<'a>(groups: impl Iterator<Item = &'a [f64]> + Clone) -> Result<Self, RunOrderError> {
+    pub fn from_runs<'a>(groups: impl Iterator<Item = &'a [f64]> + Clone) -> Result<Self, RunOrderError> {
         let useful = groups.clone().filter(|group| group.len() > 1);
         let runs = useful.clone().map(<[f64]>::len).sum();
         if runs == 0 {
             return Err(RunOrderError::TooFew { runs: groups.count().min(1), needed: 2 });
         }
         let mut ranked = Ranked::default();
-        let (mut of_groups, mut doubled_rank_sum, mut varies) = (Vec::new(), 0, false);
-        let (mut moments, mut differences) = (Moments::default(), Vec::new());
+        let mut of_groups = Vec::new();
+        let mut doubled_rank_sum = 0;
+        let mut varies = false;
+        let mut moments = Moments::default();
+        let mut differences = Vec::new();
         for group in useful {
             differences.push(ranked.rank(group));
             doubled_rank_sum += ranked.ranks[ranked.first];

@@ -42,7 +42,10 @@ impl RegionalDrift {
     /// # Errors
     /// [`RunOrderError`] when the series together are too short for a test.
     pub fn new(series: &[Sample]) -> Result<Self, RunOrderError> {
-        let (mut s, mut variance, mut used, mut runs) = (0, 0.0, 0, 0);
+        let mut s = 0;
+        let mut variance = 0.0;
+        let mut used = 0;
+        let mut runs = 0;
         for one in series.iter().filter(|one| one.len() > 1 && !one.is_constant()) {
             let (of_one, spread) = Drift::s_and_variance(one);
             s += of_one;

@@ -63,8 +63,10 @@ impl RunsTest {
 
     /// (series − mean) over the standard deviation in random order: statsmodels' `runstest_1samp` without correction.
     pub fn z(&self) -> f64 {
-        let (a, b) = (self.above as f64, self.below as f64);
-        let (n, product) = (a + b, 2.0 * a * b);
+        let a = self.above as f64;
+        let b = self.below as f64;
+        let n = a + b;
+        let product = 2.0 * a * b;
         let mean = 1.0 + product / n;
         let variance = product * (product - n) / (n * n * (n - 1.0));
         if variance > 0.0 { (self.series as f64 - mean) / variance.sqrt() } else { 0.0 }
@@ -102,9 +104,11 @@ impl RunsTest {
     /// `P[R = r]`: 2·C(a−1, k−1)·C(b−1, k−1)/C(a+b, a) for r = 2k, and the two ways to have one side once more for r = 2k
     /// + 1.
     fn law(&self) -> impl Fn(u64) -> f64 {
-        let (a, b) = (self.above as usize, self.below as usize);
+        let a = self.above as usize;
+        let b = self.below as usize;
         let all = ln_factorial(a + b) - ln_factorial(a) - ln_factorial(b);
-        let (of_above, of_below) = (ln_chooses(a - 1), ln_chooses(b - 1));
+        let of_above = ln_chooses(a - 1);
+        let of_below = ln_chooses(b - 1);
         let ln_choose = |of: &[f64], k: u64| of.get(k as usize).copied().unwrap_or(f64::NEG_INFINITY);
         let ways = move |j: u64, k: u64| (ln_choose(&of_above, j) + ln_choose(&of_below, k) - all).exp();
         move |series| {

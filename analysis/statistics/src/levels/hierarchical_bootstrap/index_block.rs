@@ -101,7 +101,8 @@ impl Quads {
     #[inline(always)]
     fn refill(&mut self, streams: &mut Streams) {
         const LOWER: u64 = u32::MAX as u64;
-        let (words, bound) = (streams.next(), u64::from(self.bound));
+        let words = streams.next();
+        let bound = u64::from(self.bound);
         let [a, b, c, d] = &mut self.rows;
         let mut fractions = [[0; LANES]; 2];
         let mut least = u32::MAX;
@@ -152,9 +153,11 @@ mod tests {
             let mut drawn = vec![0; OF_A_STEP * 250 + 5];
             fill(&mut streams, bound, &mut drawn);
             assert!(drawn.iter().all(|&at| at < bound));
-            let (draws, bound) = (drawn.len() as f64, f64::from(bound));
+            let draws = drawn.len() as f64;
+            let bound = f64::from(bound);
             let sum = drawn.iter().map(|&at| f64::from(at)).sum::<f64>();
-            let (mean, variance) = ((bound - 1.0) / 2.0, (bound * bound - 1.0) / 12.0);
+            let mean = (bound - 1.0) / 2.0;
+            let variance = (bound * bound - 1.0) / 12.0;
             let deviation = (sum / draws - mean) / (variance / draws).sqrt().max(f64::MIN_POSITIVE);
             assert!(deviation.abs() < 4.5, "{bound}: {deviation} standard errors off");
         }
@@ -166,9 +169,12 @@ mod tests {
         for bound in [1, 2, 7, 20, 400, 8000, 53_509] {
             let mut streams = Streams::new(Seed(7), "test", 2);
             let mut quads = Quads::new(bound);
-            let (mut sum, mut products, mut last) = (0.0, 0.0, 0.0);
+            let mut sum = 0.0;
+            let mut products = 0.0;
+            let mut last = 0.0;
             let rounds = 400;
-            let (mean, variance) = ((f64::from(bound) - 1.0) / 2.0, (f64::from(bound).powi(2) - 1.0) / 12.0);
+            let mean = (f64::from(bound) - 1.0) / 2.0;
+            let variance = (f64::from(bound).powi(2) - 1.0) / 12.0;
             for row in 0..rounds {
                 for &at in &quads.next(&mut streams, 1)[0] {
                     assert!(at < bound);

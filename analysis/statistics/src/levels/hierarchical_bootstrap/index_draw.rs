@@ -94,14 +94,16 @@ mod tests {
             let draw = IndexDraw::new(bound, count);
             let mut generator = Generator::new(Seed(7), "test", 0);
             let mut drawn = vec![0_u32; count];
-            let (mut sum, rounds) = (0.0, 4000);
+            let mut sum = 0.0;
+            let rounds = 4000;
             for _ in 0..rounds {
                 draw.write(&mut generator, &mut drawn);
                 assert!(drawn.iter().all(|&at| (at as usize) < bound));
                 sum += drawn.iter().map(|&at| f64::from(at)).sum::<f64>();
             }
             let draws = (rounds * count) as f64;
-            let (mean, variance) = ((bound - 1) as f64 / 2.0, ((bound * bound - 1) as f64) / 12.0);
+            let mean = (bound - 1) as f64 / 2.0;
+            let variance = ((bound * bound - 1) as f64) / 12.0;
             let deviation = (sum / draws - mean) / (variance / draws).sqrt().max(f64::MIN_POSITIVE);
             assert!(deviation.abs() < 4.5, "{bound}: {deviation} standard errors off");
         }

@@ -63,7 +63,8 @@ impl JointSums {
     pub(super) fn refill(&mut self, observations: &[f64], plan: &JointPlan) {
         let first = observations[0];
         let distances = || observations.iter().map(|x| x - first);
-        let (least, largest) = (distances().fold(0.0, f64::min), distances().fold(0.0, f64::max));
+        let least = distances().fold(0.0, f64::min);
+        let largest = distances().fold(0.0, f64::max);
         let furthest = f64::max(-least, largest);
         self.bounds = [least, largest].map(|distance| distance * observations.len() as f64);
         let steps = if furthest > 0.0 {
@@ -200,7 +201,8 @@ mod tests {
             let mut sums = JointSums::default();
             sums.refill(&values, &plan);
             let mut streams = Streams::new(Seed(11), "test", members);
-            let (m, n) = (members as f64, observations as f64);
+            let m = members as f64;
+            let n = observations as f64;
             let mean = values.iter().sum::<f64>() / (m * n);
             // A member's sum varies by its mean and by what is drawn from it.
             let mut variance = 0.0;
@@ -209,7 +211,9 @@ mod tests {
                 let within = of_member.iter().map(|x| (x - own) * (x - own)).sum::<f64>() / n;
                 variance += n * within + n * n * (own - mean) * (own - mean);
             }
-            let (rounds, mut sum, mut squares) = (100, 0.0, 0.0);
+            let rounds = 100;
+            let mut sum = 0.0;
+            let mut squares = 0.0;
             for _ in 0..rounds {
                 for drawn in sums.draw(&plan, &mut streams) {
                     let deviation = drawn + m * n * (values[0] - mean);

@@ -49,11 +49,11 @@ fn most_members(levels: &LevelTree) -> usize {
 
 /// Of each level, the means of the units above it.
 fn unit_means(levels: &LevelTree) -> Vec<Vec<f64>> {
-    let mut units = Units::of_observations(levels);
+    let mut units = Units::from_observations(levels);
     let mut means = Vec::with_capacity(levels.depth());
     for level in 1..=levels.depth() {
         if level > 1 {
-            units = Units::of_means(levels, level, &units.means);
+            units = Units::from_means(levels, level, &units.means);
         }
         means.push(units.means.value.clone());
     }
@@ -179,10 +179,13 @@ impl Walk<'_> {
             return None;
         }
         let members = self.levels.members_of(2, unit);
-        let count = |member: usize| self.levels.members_of(1, member).len();
-        let of_first = count(members.start);
-        let is_even = members.clone().all(|member| count(member) == of_first);
-        JointPlan::new(members.len(), of_first).filter(|_| is_even)
+        let observations = self.levels.members_of(1, members.start).len();
+        for member in members.clone() {
+            if self.levels.members_of(1, member).len() != observations {
+                return None;
+            }
+        }
+        JointPlan::new(members.len(), observations)
     }
 
     /// Adds draws from the members of `unit` and from their observations.

@@ -51,7 +51,8 @@ fn ranked(values: &[f64]) -> (Vec<f64>, Vec<u32>) {
 /// The median of values that occur `counts` times.
 fn middle(sorted: &[f64], counts: &[u32]) -> f64 {
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-    let (lower, upper) = ((total - 1) / 2, total / 2);
+    let lower = (total - 1) / 2;
+    let upper = total / 2;
     let mut passed = 0;
     let mut below = None;
     for (value, &count) in sorted.iter().zip(counts) {
@@ -59,7 +60,9 @@ fn middle(sorted: &[f64], counts: &[u32]) -> f64 {
         if below.is_none() && passed > lower {
             below = Some(*value);
         }
-        if let Some(below) = below.filter(|_| passed > upper) {
+        if let Some(below) = below
+            && passed > upper
+        {
             return if lower == upper { below } else { (below + value) / 2.0 };
         }
     }

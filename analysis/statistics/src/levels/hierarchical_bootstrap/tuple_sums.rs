@@ -133,7 +133,9 @@ mod tests {
             let n = members as f64;
             let mean = values.iter().sum::<f64>() / n;
             let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-            let (mut sum, mut squares, mut rounds) = (0.0, 0.0, 0.0);
+            let mut sum = 0.0;
+            let mut squares = 0.0;
+            let mut rounds = 0.0;
             let mut drawn = [0.0; 250];
             for _ in 0..12 {
                 table.draw(&plan, &mut streams, &mut drawn);

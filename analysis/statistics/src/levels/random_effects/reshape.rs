@@ -73,8 +73,10 @@ impl Reshaped {
         loop {
             let effects = RandomEffects::new(&left);
             let first = effects.levels().iter().position(|v| v.unbiased.is_none_or(|t2| t2 <= 0.0));
-            let Some(first) = first.filter(|_| numbers.len() > 1) else {
-                return Self { kept: kept(&numbers, &effects), dropped };
+            let first = match first {
+                // The last level stays, whether it varies or not.
+                Some(first) if numbers.len() > 1 => first,
+                _ => return Self { kept: kept(&numbers, &effects), dropped },
             };
             let why = match effects.levels()[first].unbiased {
                 Some(unbiased) => DroppedWhy::NoVariance { unbiased },
@@ -83,7 +85,7 @@ impl Reshaped {
             dropped.push(DroppedLevel { level: numbers.remove(first), why });
             left = if first == 0 {
                 // The observations of each unit are one number, or one observation: its mean says all.
-                let means = Units::of_observations(&left).means.value;
+                let means = Units::from_observations(&left).means.value;
                 left.above_lowest(means)
             } else {
                 left.dissolve(first + 1)

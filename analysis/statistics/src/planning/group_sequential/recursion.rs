@@ -44,7 +44,8 @@ impl Recursion {
 
     /// The probabilities of stopping at the current look, below and above, at this boundary of Z.
     pub(super) fn stops(&self, boundary: f64) -> Tails {
-        let (end, sd) = (boundary * self.fraction.sqrt(), self.increment.sqrt());
+        let end = boundary * self.fraction.sqrt();
+        let sd = self.increment.sqrt();
         let mut stops = Tails { lower: 0.0, upper: 0.0 };
         for Mass { at, mass } in &self.before {
             let mean = at + self.drift * self.increment;
@@ -66,7 +67,8 @@ impl Recursion {
     }
 
     fn going_on(&self, boundary: f64, next_sd: f64) -> Vec<Mass> {
-        let (root, sd) = (self.fraction.sqrt(), self.increment.sqrt());
+        let root = self.fraction.sqrt();
+        let sd = self.increment.sqrt();
         let centre = self.drift * self.fraction;
         let upper = (boundary * root).min(centre + REACH * root);
         let lower = match self.sides {

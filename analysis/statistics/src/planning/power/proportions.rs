@@ -64,7 +64,7 @@ impl ProportionTestPower {
         check_proportion(second)?;
         let power = checked_power(power)?;
         let difference = first - second;
-        if self.alternative.of_difference(difference) <= 0.0 {
+        if self.alternative.directed(difference) <= 0.0 {
             return Err(PowerError::NothingToFind { difference });
         }
         let missing = |x: f64| self.at(x.exp(), first, second) - power;
@@ -102,7 +102,7 @@ impl ProportionTestPower {
     }
 
     fn at(&self, trials: f64, first: f64, second: f64) -> f64 {
-        let difference = self.alternative.of_difference(first - second);
+        let difference = self.alternative.directed(first - second);
         let mean = (first + second) / 2.0;
         let under_null = (2.0 * mean * (1.0 - mean)).sqrt();
         let under_truth = (first * (1.0 - first) + second * (1.0 - second)).sqrt();

@@ -70,7 +70,8 @@ impl RepetitionPlan {
             repetitions[at] = count;
             self.costs.total(&repetitions)
         };
-        let (one, two) = (cost_with(1)?, cost_with(2)?);
+        let one = cost_with(1)?;
+        let two = cost_with(2)?;
         repetitions[at] =
             if budget >= two { affordable(budget - one, two - one).saturating_add(1) } else { 1 };
         Ok(repetitions)

@@ -32,7 +32,7 @@ pub struct SpeedupGoal {
 /// let (alternative, level) = (Alternative::Greater, ConfidenceLevel::USUAL);
 /// let goal = SpeedupGoal { speedup: 1.05, alternative, level, power: 0.9, maximum: 1_000 };
 /// // A run of the baseline takes 100 ± 5.
-/// let detection = WelchDetection::of_moments(100.0, 5.0)?;
+/// let detection = WelchDetection::from_moments(100.0, 5.0)?;
 /// let needed = detection.required(&goal)?.reach.needed().ok_or("a thousand runs suffice")?;
 /// assert!(detection.power(needed, &goal)? >= 0.9 && detection.power(needed - 1, &goal)? < 0.9);
 /// # Ok(())
@@ -78,7 +78,7 @@ impl SpeedupGoal {
         }
         // A test that looks for the other side finds this with no number of runs.
         let difference = 1.0 - 1.0 / self.speedup;
-        if self.alternative.of_difference(difference) <= 0.0 {
+        if self.alternative.directed(difference) <= 0.0 {
             return Err(RequiredError::Power(PowerError::NothingToFind { difference }));
         }
         Ok(())
@@ -114,7 +114,7 @@ impl WelchDetection {
     ///
     /// # Errors
     /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
-    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+    pub fn from_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
         Ok(Self { baseline_spread: given_spread(mean, sd)?, candidate_spread: None, pilot: 0 })
     }
 
@@ -202,7 +202,8 @@ impl RankSumDetection {
             return Err(RequiredError::Speedup(speedup));
         }
         let w = RankSumStatistic::new(&self.baseline, &scaled).w();
-        let (n, m) = (self.baseline.len() as f64, scaled.len() as f64);
+        let n = self.baseline.len() as f64;
+        let m = scaled.len() as f64;
         if self.candidate.is_some() {
             return Ok(w / (n * m));
         }

@@ -15,7 +15,7 @@ use serde::Serialize;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // A run takes 100 ± 5; the mean is to be known to within 1 %.
-/// let plan = MeanPrecision::of_moments(100.0, 5.0)?.required(0.01, ConfidenceLevel::USUAL, 1_000)?;
+/// let plan = MeanPrecision::from_moments(100.0, 5.0)?.required(0.01, ConfidenceLevel::USUAL, 1_000)?;
 /// // t₉₈·5/√99 = 0.997, and one run less leaves 1.002.
 /// assert_eq!(plan.reach.needed(), Some(99));
 /// # Ok(())
@@ -43,7 +43,7 @@ impl MeanPrecision {
     ///
     /// # Errors
     /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
-    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+    pub fn from_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
         Ok(Self { relative_spread: given_spread(mean, sd)?, pilot: 0 })
     }
 
@@ -92,7 +92,7 @@ mod tests {
             let pilot = Sample::new(times).unwrap();
             let of_pilot = MeanPrecision::new(&pilot).unwrap();
             let of_moments =
-                MeanPrecision::of_moments(pilot.mean(), pilot.standard_deviation().unwrap()).unwrap();
+                MeanPrecision::from_moments(pilot.mean(), pilot.standard_deviation().unwrap()).unwrap();
             let needed = |precision: MeanPrecision| {
                 precision.required(goal, ConfidenceLevel::USUAL, 10_000_000).unwrap().reach.needed()
             };
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn moments_that_are_none_are_refused() {
-        let refused = |mean, sd| MeanPrecision::of_moments(mean, sd).is_err();
+        let refused = |mean, sd| MeanPrecision::from_moments(mean, sd).is_err();
         assert!(refused(0.0, 1.0) && refused(-1.0, 1.0) && refused(f64::NAN, 1.0));
         assert!(refused(f64::INFINITY, 1.0));
         assert!(refused(1.0, 0.0) && refused(1.0, -1.0) && refused(1.0, f64::NAN) && refused(1e-300, 1e300));

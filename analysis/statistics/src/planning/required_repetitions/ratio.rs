@@ -16,7 +16,7 @@ use serde::Serialize;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // Runs of both versions take 100 ± 5; the speedup is to be known to within 1 %.
-/// let precision = RatioPrecision::of_moments(100.0, 5.0)?;
+/// let precision = RatioPrecision::from_moments(100.0, 5.0)?;
 /// let plan = precision.required(0.01, ConfidenceLevel::USUAL, 1_000)?;
 /// let needed = plan.reach.needed().ok_or("a thousand runs suffice")?;
 /// assert!(precision.relative_half_width(needed, ConfidenceLevel::USUAL) <= 0.01);
@@ -45,7 +45,8 @@ impl RatioPrecision {
             Err(RequiredError::ConstantPilot) => Ok(0.0),
             other => other,
         };
-        let (baseline_spread, candidate_spread) = (spread(baseline)?, spread(candidate)?);
+        let baseline_spread = spread(baseline)?;
+        let candidate_spread = spread(candidate)?;
         if baseline_spread == 0.0 && candidate_spread == 0.0 {
             return Err(RequiredError::ConstantPilot);
         }
@@ -56,7 +57,7 @@ impl RatioPrecision {
     ///
     /// # Errors
     /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
-    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+    pub fn from_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
         let spread = given_spread(mean, sd)?;
         Ok(Self { baseline_spread: spread, candidate_spread: spread, pilot: 0 })
     }

@@ -24,7 +24,7 @@ use std::f64::consts::PI;
 /// let (alternative, level) = (Alternative::TwoSided, ConfidenceLevel::USUAL);
 /// let goal = SpeedupGoal { speedup: 1.02, alternative, level, power: 0.8, maximum: 1_000 };
 /// // A run takes 100 ± 4.
-/// let detection = TrimmedDetection::of_moments(100.0, 4.0)?;
+/// let detection = TrimmedDetection::from_moments(100.0, 4.0)?;
 /// assert_eq!(detection.required(&goal)?.reach.needed(), Some(71));
 /// # Ok(())
 /// # }
@@ -110,7 +110,11 @@ impl TrimmedDetection {
     ///
     /// # Errors
     /// As [`TrimmedDetection::new`].
-    pub fn of_pairs(baseline: &Sample, candidate: &Sample, share: TrimShare) -> Result<Self, RequiredError> {
+    pub fn from_pairs(
+        baseline: &Sample,
+        candidate: &Sample,
+        share: TrimShare,
+    ) -> Result<Self, RequiredError> {
         require_positive(baseline, candidate).map_err(RequiredError::Ratio)?;
         let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
         let mut ratios: Vec<f64> = pairs.map(|(x, y)| (x / y).ln()).collect();
@@ -141,7 +145,7 @@ impl TrimmedDetection {
     ///
     /// # Errors
     /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
-    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+    pub fn from_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
         let spreads = vec![Spread::Normal(given_spread(mean, sd)?)];
         let share = TrimShare::USUAL;
         Ok(Self { spreads, are_pairs: false, share, pilot: 0, inflation: 1.0 })
@@ -312,7 +316,7 @@ mod tests {
 
     #[test]
     fn powers_are_nearly_those_of_the_noncentral_t() {
-        let detection = TrimmedDetection::of_moments(1.0, 0.04).unwrap();
+        let detection = TrimmedDetection::from_moments(1.0, 0.04).unwrap();
         // scipy's nct with 2(h − 1) degrees of freedom beyond the quantile with h − 1.
         let cases = [
             (10, 0.95, 1.03, 0.256_093),

@@ -68,7 +68,8 @@ impl MeanDifference {
     ) -> Result<Self, TTestError> {
         let stratum = |(baseline, candidate, weight): (&Sample, &Sample, f64)| {
             let of = |sample: &Sample| {
-                let (variance, n) = (sample.variance()?, sample.len() as f64);
+                let variance = sample.variance()?;
+                let n = sample.len() as f64;
                 Some(Mean { mean: sample.mean(), squared_error: variance / n, df: n - 1.0 })
             };
             let too_few = TTestError::TooFew { n: baseline.len(), m: candidate.len() };
@@ -98,7 +99,9 @@ impl MeanDifference {
 
     /// The baseline's mean less so many times the candidate's.
     fn at(&self, factor: f64) -> Standardized {
-        let (mut estimate, mut variance, mut by_freedom) = (0.0, 0.0, 0.0);
+        let mut estimate = 0.0;
+        let mut variance = 0.0;
+        let mut by_freedom = 0.0;
         for Means { weight, baseline, candidate } in &self.strata {
             estimate += weight * (baseline.mean - factor * candidate.mean);
             let over = weight * weight * baseline.squared_error;
@@ -131,7 +134,8 @@ impl CenterDifference for MeanDifference {
     fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let Standardized { estimate, error, df } = self.at(1.0);
         let reach = student_t::two_sided_critical(level.risk().get(), df) * error;
-        let (lower, upper) = (estimate - reach, estimate + reach);
+        let lower = estimate - reach;
+        let upper = estimate + reach;
         let caveats: Vec<Caveat> = Vec::new();
         let method = if self.is_by_smaller_side { Self::NAME_BY_SMALLER_SIDE } else { Self::NAME };
         RatioInterval::Bounded(Interval { method, lower, upper, level, caveats })
@@ -157,13 +161,16 @@ mod tests {
             x in prop::collection::vec(1.0..9.0_f64, 3..20), y in prop::collection::vec(1.0..9.0_f64, 3..20), risk in 0.01..0.3_f64,
         ) {
             let [x, y] = [x, y].map(|values| Sample::new(values).unwrap());
-            let (ours, welch) = (MeanDifference::new(&x, &y).unwrap(), WelchTTest::new(&x, &y).unwrap());
+            let ours = MeanDifference::new(&x, &y).unwrap();
+            let welch = WelchTTest::new(&x, &y).unwrap();
             let level = ConfidenceLevel::new(1.0 - risk).unwrap();
-            let (interval, expected) = (ours.interval(level), welch.interval(Alternative::TwoSided, level));
+            let interval = ours.interval(level);
+            let expected = welch.interval(Alternative::TwoSided, level);
             let interval = interval.bounded().unwrap();
             prop_assert!((interval.lower - expected.lower).abs() < 1e-9 && (interval.upper - expected.upper).abs() < 1e-9);
             for alternative in [Alternative::TwoSided, Alternative::Greater, Alternative::Less] {
-                let (ours, welch) = (ours.p_value(1.0, alternative).get(), welch.p_value(alternative).get());
+                let ours = ours.p_value(1.0, alternative).get();
+                let welch = welch.p_value(alternative).get();
                 prop_assert!((ours - welch).abs() < 1e-9);
             }
             let ratio = MeanRatio::new(&x, &y).unwrap();

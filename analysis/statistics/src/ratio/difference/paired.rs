@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn six_pairs_of_one_sign_are_shown_to_differ() {
-        let (x, y) = (sample([3, 4, 9, 5, 6, 7]), sample([0, 1, 0, 0, 2, 0]));
+        let x = sample([3, 4, 9, 5, 6, 7]);
+        let y = sample([0, 1, 0, 0, 2, 0]);
         let median = PairedMedianDifference::new(&x, &y).unwrap();
         assert_eq!(median.estimate(), 4.5);
         assert!((median.p_value(1.0, Alternative::TwoSided).get() - 2.0 / 64.0).abs() < 1e-12);
@@ -148,7 +149,8 @@ mod tests {
         /// Tests and intervals agree, and exchanging the versions turns them around.
         #[test]
         fn p_value_and_interval_agree(pairs in prop::collection::vec((0_u8..20, 0_u8..20), 6..40), risk in 0.01..0.3_f64) {
-            let (x, y) = (sample(pairs.iter().map(|pair| pair.0)), sample(pairs.iter().map(|pair| pair.1)));
+            let x = sample(pairs.iter().map(|pair| pair.0));
+            let y = sample(pairs.iter().map(|pair| pair.1));
             let level = ConfidenceLevel::new(1.0 - risk).unwrap();
             let medians = [(&x, &y), (&y, &x)].map(|(x, y)| PairedMedianDifference::new(x, y).unwrap());
             let means = [(&x, &y), (&y, &x)].map(|(x, y)| PairedMeanDifference::new(x, y).ok());

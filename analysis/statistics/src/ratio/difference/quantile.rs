@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_stratum_twice_is_itself_with_less_error() {
-        let (x, y) = (sample(&[0, 3, 4, 4, 5, 7, 9]), sample(&[0, 0, 1, 2, 2, 3, 8]));
+        let x = sample(&[0, 3, 4, 4, 5, 7, 9]);
+        let y = sample(&[0, 0, 1, 2, 2, 3, 8]);
         let one = QuantileDifference::median(&x, &y);
         let both = QuantileDifference::medians_within([(&x, &y, 2.0), (&x, &y, 2.0)]).unwrap();
         assert_eq!(one.estimate(), both.estimate());
@@ -135,8 +136,10 @@ mod tests {
             x in prop::collection::vec(0_u8..20, 6..40), y in prop::collection::vec(0_u8..20, 6..40),
             risk in 0.01..0.3_f64, scale in 1e-6..1e6_f64, shift in 0_u8..100,
         ) {
-            let (a, b) = (sample(&x), sample(&y));
-            let (difference, back) = (QuantileDifference::median(&a, &b), QuantileDifference::median(&b, &a));
+            let a = sample(&x);
+            let b = sample(&y);
+            let difference = QuantileDifference::median(&a, &b);
+            let back = QuantileDifference::median(&b, &a);
             let level = ConfidenceLevel::new(1.0 - risk).unwrap();
             let p = difference.p_value(1.0, Alternative::TwoSided).get();
             prop_assert!((p - back.p_value(1.0, Alternative::TwoSided).get()).abs() < 1e-12);
@@ -149,10 +152,12 @@ mod tests {
                 let moved = |values: &[u8], scale: f64, by: u8| {
                     Sample::new(values.iter().map(|value| scale * f64::from(*value) + f64::from(by)).collect()).unwrap()
                 };
-                let (c, d) = (moved(&x, 1.0, shift), moved(&y, 1.0, shift));
+                let c = moved(&x, 1.0, shift);
+                let d = moved(&y, 1.0, shift);
                 let shifted = QuantileDifference::median(&c, &d).interval(level);
                 prop_assert!((shifted.bounded().unwrap().lower - interval.lower).abs() < 1e-9);
-                let (c, d) = (moved(&x, scale, 0), moved(&y, scale, 0));
+                let c = moved(&x, scale, 0);
+                let d = moved(&y, scale, 0);
                 let scaled = QuantileDifference::median(&c, &d).interval(level);
                 prop_assert!((scaled.bounded().unwrap().upper - scale * interval.upper).abs() <= 1e-9 * scale);
             }
@@ -163,7 +168,8 @@ mod tests {
         fn sameness_grows_with_the_margin(
             x in prop::collection::vec(0_u8..9, 6..30), y in prop::collection::vec(0_u8..9, 6..30), margin in 0.01..0.9_f64,
         ) {
-            let (a, b) = (sample(&x), sample(&y));
+            let a = sample(&x);
+            let b = sample(&y);
             let difference = QuantileDifference::median(&a, &b);
             prop_assert!(difference.p_same(1.5 * margin).get() <= difference.p_same(margin).get() + 1e-12);
             let beyond = difference.p_value(1.0 + margin, Alternative::Greater).get();

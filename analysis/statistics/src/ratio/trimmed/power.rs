@@ -17,7 +17,7 @@ use crate::inference::Risk;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // Ten runs of each version, which take 100 ± 4.
-/// let test = TrimmedDetection::of_moments(100.0, 4.0)?.with_runs(10);
+/// let test = TrimmedDetection::from_moments(100.0, 4.0)?.with_runs(10);
 /// let risk = ConfidenceLevel::USUAL.risk();
 /// let smallest = test.smallest(risk, 0.8).ok_or("ten runs show something")?;
 /// assert!((smallest - 1.062).abs() < 0.001);

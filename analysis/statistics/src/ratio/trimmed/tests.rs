@@ -17,7 +17,8 @@ fn trimmed(baseline: &[f64], candidate: &[f64], share: f64) -> TrimmedRatio {
 fn by_definition(values: &[f64], cut: usize) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let (n, last) = (sorted.len(), sorted.len() - 1 - cut);
+    let n = sorted.len();
+    let last = sorted.len() - 1 - cut;
     let left = &sorted[cut..=last];
     let mean = left.iter().sum::<f64>() / left.len() as f64;
     let replaced: Vec<f64> = sorted.iter().map(|value| value.clamp(sorted[cut], sorted[last])).collect();
@@ -40,7 +41,9 @@ fn enumerated(x: &[f64], y: &[f64], cuts: [usize; 2]) -> [f64; 2] {
         (a - b) / (of_a + of_b).sqrt()
     };
     let observed = of((1 << x.len()) - 1);
-    let (mut rows, mut less, mut greater) = (0.0, 0.0, 0.0);
+    let mut rows = 0.0;
+    let mut less = 0.0;
+    let mut greater = 0.0;
     for bits in (0_u32..1 << pooled.len()).filter(|bits| bits.count_ones() as usize == x.len()) {
         let statistic = of(bits);
         rows += 1.0;
@@ -69,7 +72,8 @@ fn the_larger_of_both_laws_counts() {
     for (n, m, share, cuts) in
         [(4, 4, 0.25, [1, 1]), (5, 6, 0.1, [0, 0]), (3, 7, 0.0, [0, 0]), (4, 8, 0.25, [1, 2])]
     {
-        let (x, y) = (draw(n), draw(m));
+        let x = draw(n);
+        let y = draw(m);
         let ratio = trimmed(&x, &y, share);
         let [x, y] = [&x, &y].map(|times| times.iter().map(|time| time.ln()).collect::<Vec<f64>>());
         let [less, greater] = enumerated(&x, &y, cuts);
@@ -86,7 +90,8 @@ fn the_larger_of_both_laws_counts() {
 
 #[test]
 fn of_pairs_signs_are_exchanged() {
-    let (x, y) = ([11.0, 22.5, 33.0, 44.0, 56.0, 66.0], [10.0, 20.0, 30.2, 40.0, 50.0, 61.0]);
+    let x = [11.0, 22.5, 33.0, 44.0, 56.0, 66.0];
+    let y = [10.0, 20.0, 30.2, 40.0, 50.0, 61.0];
     let ratio = TrimmedRatio::paired(&sample(&x), &sample(&y), TrimShare::USUAL).unwrap();
     let logs: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x / y).ln()).collect();
     let (mean, squared_error) = by_definition(&logs, 0);
@@ -133,7 +138,8 @@ fn what_is_left_out_may_be_exchanged() {
     // What is left varies least with the labels as they are.
     let times = |from: f64| [0.0, 0.48, 0.5, 0.52, 1.0].map(|more| from + 0.1 * more);
     // C(10, 5) over C(2, 1), and of pairs 2⁵ over 2.
-    let (slow, fast) = (sample(&times(10.0)), sample(&times(1.0)));
+    let slow = sample(&times(10.0));
+    let fast = sample(&times(1.0));
     let share = TrimShare::new(0.2).unwrap();
     for (ratio, least) in [
         (TrimmedRatio::new(&slow, &fast, share).unwrap(), 2.0 / 252.0),
@@ -231,7 +237,8 @@ proptest! {
                 let ratio = ratio(one, other, TrimShare::USUAL).ok()?;
                 Some(ratio.p_value(1.0, Alternative::TwoSided).get())
             };
-            let (forth, back) = (p(&x, &y), p(&y, &x));
+            let forth = p(&x, &y);
+            let back = p(&y, &x);
             let are_close = forth.zip(back).is_none_or(|(forth, back)| (forth - back).abs() < 1e-12);
             prop_assert!(are_close && forth.is_some() == back.is_some(), "{forth:?} {back:?}");
         }
@@ -242,12 +249,15 @@ proptest! {
     fn interval_and_test_agree_and_versions_may_be_exchanged(
         x in prop::collection::vec(1.0..1.3_f64, 4..14), y in prop::collection::vec(0.9..1.2_f64, 4..14), unit in 1e-6..1e6_f64,
     ) {
-        let (forth, back) = (trimmed(&x, &y, 0.1), trimmed(&y, &x, 0.1));
+        let forth = trimmed(&x, &y, 0.1);
+        let back = trimmed(&y, &x, 0.1);
         let level = ConfidenceLevel::USUAL;
         let p = forth.p_value(1.0, Alternative::TwoSided).get();
         prop_assert!((p - back.p_value(1.0, Alternative::TwoSided).get()).abs() < 1e-12);
-        let (interval, inverse) = (forth.interval(level), back.interval(level));
-        let (interval, inverse) = (interval.bounded().unwrap(), inverse.bounded().unwrap());
+        let interval = forth.interval(level);
+        let inverse = back.interval(level);
+        let interval = interval.bounded().unwrap();
+        let inverse = inverse.bounded().unwrap();
         prop_assert_eq!(interval.lower > 1.0 || interval.upper < 1.0, p <= level.risk().get(), "{:?} {}", interval, p);
         prop_assert!((interval.lower * inverse.upper - 1.0).abs() < 1e-6);
         let scaled: Vec<f64> = x.iter().map(|time| unit * time).collect();

@@ -47,7 +47,7 @@ pub fn benchmarks_by_wald(
     let infinite = z * z * (proportion * (1.0 - proportion)) / (precision * precision);
     // At a level that rounds to nothing z is zero, and no benchmark is none to go by.
     let least = u64::from(proportion > 0.0 && proportion < 1.0);
-    Ok(of_population(infinite, selection).max(least))
+    Ok(for_population(infinite, selection).max(least))
 }
 
 /// The least b for which the Wilson interval of the proportion C has half-width at most r.
@@ -69,7 +69,8 @@ pub fn benchmarks_by_wilson(
         let (lower, upper) = Binomial { a: b * proportion, b }.wilson(z, 0.0);
         (upper - lower) / 2.0 > precision
     };
-    let (mut below, mut enough) = (0_u64, 1_u64);
+    let mut below = 0_u64;
+    let mut enough = 1_u64;
     while enough < LARGEST_ANSWER && too_wide(enough) {
         (below, enough) = (enough, enough * 2);
     }
@@ -77,7 +78,7 @@ pub fn benchmarks_by_wilson(
         let middle = below + (enough - below) / 2;
         if too_wide(middle) { below = middle } else { enough = middle }
     }
-    Ok(of_population(enough as f64, selection))
+    Ok(for_population(enough as f64, selection))
 }
 
 /// More benchmarks than anyone has; ends the search for absurd precisions.
@@ -90,7 +91,7 @@ fn check(proportion: f64, precision: f64) -> Result<(), PrecisionError> {
     if (0.0..=1.0).contains(&proportion) { Ok(()) } else { Err(PrecisionError::Proportion(proportion)) }
 }
 
-fn of_population(infinite: f64, selection: Selection) -> u64 {
+fn for_population(infinite: f64, selection: Selection) -> u64 {
     match selection {
         Selection::Drawn | Selection::Chosen => infinite.ceil() as u64,
         Selection::DrawnFromFinite { size } => {

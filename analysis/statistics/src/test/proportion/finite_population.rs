@@ -6,17 +6,20 @@
 /// A tail as large as half the risk rejects, so that the truth is missed with a probability of at most the risk.
 pub(super) fn members(accelerated: u64, drawn: u64, size: u64, risk: f64) -> (u64, u64) {
     // What was seen bounds the members; the tail of so many or more grows with them, the other one falls.
-    let (fewest, most) = (accelerated, size - (drawn - accelerated));
+    let fewest = accelerated;
+    let most = size - (drawn - accelerated);
     let tails = |members| Tails::new(accelerated, Population { members, drawn, size });
     let rejects = |tail: f64| tail <= risk / 2.0 * (1.0 + ROUNDING);
-    let (mut rejected_from, mut kept) = (fewest, most);
+    let mut rejected_from = fewest;
+    let mut kept = most;
     // Below `fewest` nothing need be asked: fewer were not seen.
     while rejected_from < kept {
         let middle = rejected_from + (kept - rejected_from) / 2;
         if rejects(tails(middle).at_least) { rejected_from = middle + 1 } else { kept = middle }
     }
     let lowest = kept;
-    let (mut kept, mut rejected_to) = (fewest, most);
+    let mut kept = fewest;
+    let mut rejected_to = most;
     while kept < rejected_to {
         let middle = rejected_to - (rejected_to - kept) / 2;
         if rejects(tails(middle).at_most) { rejected_to = middle - 1 } else { kept = middle }
@@ -46,7 +49,8 @@ impl Tails {
     fn new(count: u64, of: Population) -> Self {
         let Population { members, drawn, size } = of;
         let others = size - members;
-        let (least, most) = (drawn.saturating_sub(others), drawn.min(members));
+        let least = drawn.saturating_sub(others);
+        let most = drawn.min(members);
         let mode = (u128::from(drawn + 1) * u128::from(members + 1) / u128::from(size + 2)) as u64;
         let mode = mode.clamp(least, most);
         // P[i + 1]/P[i] = (K − i)(b − i) / ((i + 1)(N − K − b + i + 1)).

@@ -39,7 +39,7 @@ impl TrueShare {
     pub const NAME: &'static str =
         "share truly beyond the threshold, valid at any power (exact binomial bounds)";
     /// The most benchmarks that are told to be needed: more than anybody draws.
-    pub const MOST_NEEDED: u64 = 1 << 30;
+    const MOST_NEEDED: u64 = 1 << 30;
 
     /// Of `benchmarks`, `above` were shown to lie above the threshold and `below` to lie below it, each with at most
     /// `risk_of_each` of being wrong.
@@ -67,7 +67,7 @@ impl TrueShare {
     }
 
     /// The fewest benchmarks with which the interval's half-width is at most `precision`, if as large shares of them are shown above
-    /// and below; `None` where that takes more than [`TrueShare::MOST_NEEDED`], or is beyond the least half-width.
+    /// and below; `None` where that takes more than 2³⁰ benchmarks, or is beyond the least half-width.
     pub fn benchmarks_needed(&self, precision: f64, level: ConfidenceLevel) -> Option<u64> {
         let suffices = |benchmarks: u64| {
             let benchmarks = benchmarks as f64;
@@ -77,7 +77,8 @@ impl TrueShare {
         if self.least_half_width() >= precision || !suffices(Self::MOST_NEEDED) {
             return None;
         }
-        let (mut too_few, mut enough) = (0, Self::MOST_NEEDED);
+        let mut too_few = 0;
+        let mut enough = Self::MOST_NEEDED;
         while enough - too_few > 1 {
             let middle = too_few + (enough - too_few) / 2;
             if suffices(middle) { enough = middle } else { too_few = middle }
@@ -144,7 +145,7 @@ pub struct ShareCurve {
 
 impl ShareCurve {
     /// The full name of the band for all thresholds at once.
-    pub const NAME_OF_BAND: &'static str =
+    const NAME_OF_BAND: &'static str =
         "share truly beyond each threshold, all at once (Dvoretzky–Kiefer–Wolfowitz–Massart)";
 
     /// The curve of benchmarks drawn at random, whose `limits` each have `risk_of_each`.
@@ -160,7 +161,8 @@ impl ShareCurve {
             ends.sort_by(f64::total_cmp);
             ends
         };
-        let (lowers, uppers) = (ascending(|limits| limits.lower), ascending(|limits| limits.upper));
+        let lowers = ascending(|limits| limits.lower);
+        let uppers = ascending(|limits| limits.upper);
         Ok(Self { lowers, uppers, risk_of_each })
     }
 
@@ -231,7 +233,8 @@ mod tests {
     /// So many suffice and one fewer does not; where the tests leave more open than the precision, none do.
     #[test]
     fn the_benchmarks_needed_are_the_fewest() {
-        let (risk, level) = (Risk::new(0.025).unwrap(), ConfidenceLevel::USUAL);
+        let risk = Risk::new(0.025).unwrap();
+        let level = ConfidenceLevel::USUAL;
         let share = TrueShare::new(40, 24, 12, risk).unwrap();
         let needed = share.benchmarks_needed(0.1, level).unwrap();
         let width = |benchmarks: u64| {
@@ -267,7 +270,8 @@ mod tests {
             for step in curve.steps() {
                 // Beside the ends, where rounding does not decide.
                 let step = step * 1.000_000_1;
-                let (at, band) = (curve.pointwise(step, level), curve.simultaneous(step, level));
+                let at = curve.pointwise(step, level);
+                let band = curve.simultaneous(step, level);
                 let ends = [at.lower, at.upper, band.lower, band.upper];
                 prop_assert!(ends.iter().zip(before).all(|(now, before)| *now <= before));
                 prop_assert!(at.lower <= at.upper && band.lower <= band.upper);

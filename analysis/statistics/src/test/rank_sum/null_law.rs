@@ -24,7 +24,8 @@ impl RankSumLaw {
         let too_large = RankSumError::TooLarge { n, m };
         let largest = n.checked_mul(m).filter(|values| *values <= MOST_VALUES).ok_or(too_large)?;
         let orders = binomial(n, m).ok_or(too_large)?;
-        let (small, large) = (n.min(m), n.max(m));
+        let small = n.min(m);
+        let large = n.max(m);
         let mut counts = vec![0_u128; largest / 2 + 1];
         counts[0] = 1;
         for i in 1..=small {
@@ -77,11 +78,13 @@ const MOST_VALUES: usize = 1_000_000;
 
 /// C(n + m, n), unless beyond 128 bits.
 fn binomial(n: usize, m: usize) -> Option<u128> {
-    let (small, total) = (n.min(m), n + m);
+    let small = n.min(m);
+    let total = n + m;
     let mut ways: u128 = 1;
     for i in 1..=small {
         // Divide by the common factor first: the product itself need not fit.
-        let (numerator, denominator) = ((total - small + i) as u128, i as u128);
+        let numerator = (total - small + i) as u128;
+        let denominator = i as u128;
         let common = greatest_common_divisor(ways, denominator);
         ways = (ways / common).checked_mul(numerator / (denominator / common))?;
     }

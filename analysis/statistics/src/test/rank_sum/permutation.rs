@@ -42,12 +42,14 @@ impl PermutationRankSum {
 
     fn within(x: &Sample, y: &Sample, most_steps: u64) -> Result<Self, RankSumError> {
         let orders = TiedOrders::new(x, y);
-        let (n, m) = (x.len(), y.len());
+        let n = x.len();
+        let m = y.len();
         if orders.steps().is_none_or(|steps| steps > most_steps) {
             return Err(RankSumError::TooLarge { n, m });
         }
         let statistic = RankSumStatistic::new(x, y);
-        let (w, largest) = (statistic.doubled_w as usize, 2 * n * m);
+        let w = statistic.doubled_w as usize;
+        let largest = 2 * n * m;
         // The tail on the nearer side is counted, the other is what it leaves: at least about one half.
         let (lower, upper) = if w <= largest / 2 {
             let tail = orders.tail_of_first(w);
@@ -79,7 +81,8 @@ impl PermutationRankSum {
     }
 
     fn two_sided(&self) -> f64 {
-        let (w, largest) = (self.statistic.doubled_w as usize, 2 * self.orders.n * self.orders.m);
+        let w = self.statistic.doubled_w as usize;
+        let largest = 2 * self.orders.n * self.orders.m;
         let from_end = w.min(largest - w);
         if 2 * from_end == largest {
             return 1.0;
@@ -112,7 +115,8 @@ impl TiedOrders {
 
     /// Observations × those of the smaller sample × values of the longer tail that may be asked for.
     fn steps(&self) -> Option<u64> {
-        let (n, m) = (self.n as u64, self.m as u64);
+        let n = self.n as u64;
+        let m = self.m as u64;
         n.checked_mul(m)?.checked_mul(n.min(m))?.checked_mul(n + m)
     }
 
@@ -134,7 +138,7 @@ impl TiedOrders {
         } else {
             orders_by_pairs(self.groups.iter().rev().copied(), other, own, bound)
         };
-        let all = binomials(self.n + self.m).nth(self.n).unwrap_or(f64::INFINITY);
+        let all = binomials(self.n + self.m)[self.n];
         let below: f64 = counts[..bound].iter().sum();
         Tail { at_most: (below + counts[bound]) / all, below: below / all }
     }
@@ -158,10 +162,11 @@ fn orders_by_pairs(
     let mut seen = 0;
     for size in groups {
         let left = dealt + others - seen - size;
+        let binomials = binomials(size);
         // What is not taken by now must still be there to take.
         for taken in (dealt.saturating_sub(left).max(1)..=dealt.min(seen + size)).rev() {
             let (before, now) = ways.split_at_mut(taken);
-            for (k, choices) in binomials(size).enumerate().take(taken + 1).skip(1) {
+            for (k, choices) in binomials.iter().enumerate().take(taken + 1).skip(1) {
                 let from = taken - k;
                 if from > seen || seen - from > others {
                     continue;
@@ -179,9 +184,12 @@ fn orders_by_pairs(
 }
 
 /// C(n, 0), C(n, 1), … C(n, n).
-fn binomials(n: usize) -> impl Iterator<Item = f64> {
-    let next = move |(k, choices): (usize, f64)| (k + 1, choices * (n - k) as f64 / (k + 1) as f64);
-    std::iter::successors(Some((0, 1.0)), move |state| (state.0 < n).then(|| next(*state))).map(|(_, c)| c)
+fn binomials(n: usize) -> Vec<f64> {
+    let mut all = vec![1.0];
+    for k in 0..n {
+        all.push(all[k] * (n - k) as f64 / (k + 1) as f64);
+    }
+    all
 }
 
 /// The least p-values that the one-sided tests of `x` against `y` can have, given the ties: those of the orders in which all

@@ -13,7 +13,7 @@ type GangCell = (Sample, Vec<Vec<u32>>);
 fn ranks(cells: &[GangCell], level: f64) -> Result<HostRanks, HostEffectError> {
     let cells: Vec<(&Sample, &[Vec<u32>])> =
         cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
-    HostRanks::of_gangs(&cells, ConfidenceLevel::new(level).expect("a level"))
+    HostRanks::from_gangs(&cells, ConfidenceLevel::new(level).expect("a level"))
 }
 
 fn cell(times: &[f64], hosts: &[&[u32]]) -> GangCell {

@@ -55,7 +55,7 @@ fn two_levels(quantity: &str) -> Option<f64> {
 
 fn optimal_measurements() -> f64 {
     let levels = table_iii();
-    let components = VarianceComponents::of_pilot(&RandomEffects::new(&levels), &Reshaped::new(&levels));
+    let components = VarianceComponents::from_pilot(&RandomEffects::new(&levels), &Reshaped::new(&levels));
     let costs = Costs::new(vec![10.0, 0.0]).expect("costs");
     RepetitionPlan::new(components, costs).expect("a plan").repetitions()[0] as f64
 }

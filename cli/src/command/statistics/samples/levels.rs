@@ -192,7 +192,7 @@ impl Arguments {
             ))
             .hint("name the column of the runs with --run-column; runs alone are planned by speedup samples repetitions"));
         }
-        Ok(Components::of_pilot(&levels))
+        Ok(Components::from_pilot(&levels))
     }
 
     fn budget_in_measurements(&self) -> Result<Option<f64>, Failure> {
@@ -217,7 +217,7 @@ impl Components {
         Self { mean, variances: variances.to_vec(), unbiased, dropped, caveats }
     }
 
-    fn of_pilot(levels: &LevelTree) -> Self {
+    fn from_pilot(levels: &LevelTree) -> Self {
         let effects = RandomEffects::new(levels);
         let Reshaped { kept, dropped } = Reshaped::new(levels);
         let mut variances = vec![0.0; effects.levels().len()];

@@ -284,9 +284,9 @@ impl Arguments {
                 WelchDetection::new(baseline, candidate.as_ref()),
             ),
             Spread::Given { mean, sd } => (
-                MeanPrecision::of_moments(*mean, *sd),
-                Some(RatioPrecision::of_moments(*mean, *sd)),
-                WelchDetection::of_moments(*mean, *sd),
+                MeanPrecision::from_moments(*mean, *sd),
+                Some(RatioPrecision::from_moments(*mean, *sd)),
+                WelchDetection::from_moments(*mean, *sd),
             ),
         };
         let by_mean = Goal { report: BY_MEAN, method: RatioPrecision::NAME, ..by_trimmed };
@@ -403,12 +403,12 @@ impl Spread {
     fn trimmed(&self) -> Result<TrimmedDetection, RequiredError> {
         match self {
             Self::Pilot { baseline, candidate: Some(candidate), are_pairs: true, share, .. } => {
-                TrimmedDetection::of_pairs(baseline, candidate, *share)
+                TrimmedDetection::from_pairs(baseline, candidate, *share)
             }
             Self::Pilot { baseline, candidate, share, .. } => {
                 TrimmedDetection::new(baseline, candidate.as_ref(), *share)
             }
-            Self::Given { mean, sd } => TrimmedDetection::of_moments(*mean, *sd),
+            Self::Given { mean, sd } => TrimmedDetection::from_moments(*mean, *sd),
         }
     }
 
