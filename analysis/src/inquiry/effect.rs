@@ -151,15 +151,15 @@ impl MethodFindings for Vec<EffectFinding> {
         let mut plain = Vec::with_capacity(self.len());
         for one in self {
             let ends = one.interval.ends();
-            let verdict = match ends.map(|ends| ThresholdDecision::from_speedup_between(ends, Threshold::NONE))
-            {
-                None => Verdict::NotEnoughData,
-                Some(ThresholdDecision::Faster) => Verdict::Faster,
-                Some(ThresholdDecision::Slower) => Verdict::Slower,
-                Some(ThresholdDecision::WithinThreshold | ThresholdDecision::NotEnoughData) => {
-                    Verdict::Undecided
-                }
-            };
+            let verdict =
+                match ends.map(|ends| ThresholdDecision::from_speedup_between(ends, Threshold::NONE)) {
+                    None => Verdict::NotEnoughData,
+                    Some(ThresholdDecision::Faster) => Verdict::Faster,
+                    Some(ThresholdDecision::Slower) => Verdict::Slower,
+                    Some(ThresholdDecision::WithinThreshold | ThresholdDecision::NotEnoughData) => {
+                        Verdict::Undecided
+                    }
+                };
             let conclusion =
                 Conclusion::new(&one.candidate, Some(&one.benchmark), verdict, Some(one.speedup), ends);
             // A verdict is of one direction, and its test of both.
