@@ -12,6 +12,6 @@ mod log;
 mod registry;
 
 pub(crate) use event::Uses;
-pub(crate) use keeper::Unheard;
+pub(crate) use keeper::AdmissionRequestError;
 pub use keeper::{Admission, AdmissionError, OwnError};
 pub(crate) use registry::{Holder, NewToken, Refusal, Registry, Target, TokenState};

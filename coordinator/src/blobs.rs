@@ -77,7 +77,7 @@ struct Usage {
 
 /// What becomes of contents that no experiment names, at a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unnamed {
+pub(crate) enum UnnamedBlobs {
     /// They stay: a build that is under way may have put them.
     Keep,
     Remove,
@@ -106,7 +106,7 @@ impl Blobs {
     pub(crate) fn open(
         data: &Path,
         named: &BTreeSet<[u8; 32]>,
-        unnamed: Unnamed,
+        unnamed: UnnamedBlobs,
         failing: ComponentFailures,
         fault: Fault,
     ) -> Result<Self, BlobError> {
@@ -121,7 +121,7 @@ impl Blobs {
         private::create_directories(&partial).map_err(disk("make", &partial))?;
         let mut taken = Usage::default();
         for (hash, path, bytes) in kept(&root)? {
-            if unnamed == Unnamed::Keep || named.contains(&hash.0) {
+            if unnamed == UnnamedBlobs::Keep || named.contains(&hash.0) {
                 taken.all += bytes;
             } else {
                 tracing::info!(file = %hash, "removed a file that no experiment names");
@@ -155,8 +155,8 @@ impl Blobs {
         let path = self.root.join(PARTIAL).join(Uuid::new_v4().to_string());
         let made = self.noted(private::create_file(&path).map_err(disk("make", &path)));
         let file = made.inspect_err(|_| self.give_back(blob.bytes, by.as_ref()))?;
-        let (blobs, hasher) = (self.clone(), blake3::Hasher::new());
-        Ok(Upload { blobs, blob, by, path, file, hasher, written: 0, is_kept: false })
+        let hasher = blake3::Hasher::new();
+        Ok(Upload { blobs: self.clone(), blob, by, path, file, hasher, written: 0, is_kept: false })
     }
 
     /// Opens a content, to be read from an offset on.
@@ -313,36 +313,35 @@ pub(crate) fn next_piece(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// All contents with their sizes. Whatever else lies there is not ours and is left alone.
-/// Where the contents of a data directory lie, below it; none where it has no folder of them.
+/// The paths of the contents below a data directory; none where it has no folder of them.
 pub(crate) fn paths(data: &Path) -> io::Result<Vec<String>> {
     let root = data.join(FOLDER);
     match kept(&root) {
         Ok(kept) => {
-            let below = |path: &Path| path.strip_prefix(data).map(|path| path.to_string_lossy().into_owned());
-            Ok(kept.iter().filter_map(|(_, path, _)| below(path).ok()).collect())
+            let below = kept.iter().filter_map(|(_, path, _)| path.strip_prefix(data).ok());
+            Ok(below.map(|path| path.to_string_lossy().into_owned()).collect())
         }
         Err(BlobError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(io::Error::other(error)),
     }
 }
 
+/// All contents with their sizes. Whatever else lies there is not ours and is left alone.
 fn kept(root: &Path) -> Result<Vec<(ContentHash, PathBuf, u64)>, BlobError> {
     let mut kept = Vec::new();
-    let reading = || disk("read", root);
-    for folder in fs::read_dir(root).map_err(reading())? {
-        let folder = folder.map_err(reading())?;
+    for folder in fs::read_dir(root).map_err(disk("read", root))? {
+        let folder = folder.map_err(disk("read", root))?;
         let prefix = folder.file_name().to_string_lossy().into_owned();
         if prefix.len() != 2 {
             continue;
         }
-        for entry in fs::read_dir(folder.path()).map_err(reading())? {
-            let entry = entry.map_err(reading())?;
+        for entry in fs::read_dir(folder.path()).map_err(disk("read", root))? {
+            let entry = entry.map_err(disk("read", root))?;
             let name = entry.file_name();
             let Some(hash) = ContentHash::from_hex(&format!("{prefix}{}", name.to_string_lossy())) else {
                 continue;
             };
-            kept.push((hash, entry.path(), entry.metadata().map_err(reading())?.len()));
+            kept.push((hash, entry.path(), entry.metadata().map_err(disk("read", root))?.len()));
         }
     }
     Ok(kept)
@@ -358,7 +357,7 @@ mod tests {
         Blob { blake3: blake3::hash(content).into(), bytes: content.len() as u64 }
     }
 
-    fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: Unnamed) -> Blobs {
+    fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: UnnamedBlobs) -> Blobs {
         Blobs::open(data, named, unnamed, ComponentFailures::default(), Fault::none()).unwrap()
     }
 
@@ -375,7 +374,7 @@ mod tests {
     #[test]
     fn a_content_is_kept_once_under_its_hash_and_read_from_anywhere() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
+        let blobs = open(data.path(), &BTreeSet::new(), UnnamedBlobs::Remove);
         let words = blob(b"words");
         assert!(!blobs.has(words));
         assert!(matches!(blobs.read(words, 0), Err(BlobError::Missing(_))));
@@ -394,7 +393,7 @@ mod tests {
     #[test]
     fn what_is_not_what_was_announced_leaves_nothing() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
+        let blobs = open(data.path(), &BTreeSet::new(), UnnamedBlobs::Remove);
         for pieces in [&[b"other".as_slice()][..], &[b"word"], &[b"words", b"!"]] {
             let refused = put(&blobs, blob(b"words"), pieces).unwrap_err();
             assert!(matches!(refused, BlobError::Differs { .. }), "{refused}");
@@ -406,7 +405,7 @@ mod tests {
     #[test]
     fn contents_are_bounded_one_by_one_and_together() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
+        let blobs = open(data.path(), &BTreeSet::new(), UnnamedBlobs::Remove);
         let of = |bytes| Blob { blake3: [7; 32], bytes };
         assert!(matches!(blobs.put(of(MAX_FILE_BYTES + 1), None), Err(BlobError::TooLarge { .. })));
         let announced: Vec<Upload> = (0..MAX_BLOBS_BYTES / MAX_FILE_BYTES)
@@ -420,7 +419,7 @@ mod tests {
     #[test]
     fn one_user_leaves_room_for_the_files_of_others() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
+        let blobs = open(data.path(), &BTreeSet::new(), UnnamedBlobs::Remove);
         let user = |name| Some(Identity::new(name, Role::Submitter).unwrap());
         let of = |bytes| Blob { blake3: [7; 32], bytes };
         let mut announced = Vec::new();
@@ -437,7 +436,7 @@ mod tests {
     #[test]
     fn a_start_removes_what_is_half_put_and_what_nobody_names() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
+        let blobs = open(data.path(), &BTreeSet::new(), UnnamedBlobs::Remove);
         let (named, forgotten) = (blob(b"named"), blob(b"forgotten"));
         put(&blobs, named, &[b"named"]).unwrap();
         put(&blobs, forgotten, &[b"forgotten"]).unwrap();
@@ -447,10 +446,10 @@ mod tests {
         std::mem::forget(half);
         fs::write(data.path().join("blobs/README"), "not ours").unwrap();
         let names = BTreeSet::from([named.blake3]);
-        let building = open(data.path(), &names, Unnamed::Keep);
+        let building = open(data.path(), &names, UnnamedBlobs::Keep);
         assert!(building.has(named) && building.has(forgotten));
         assert_eq!((partial(data.path()), building.kept_bytes()), (0, 14));
-        let again = open(data.path(), &names, Unnamed::Remove);
+        let again = open(data.path(), &names, UnnamedBlobs::Remove);
         assert!(again.has(named) && !again.has(forgotten));
         assert_eq!((partial(data.path()), again.kept_bytes()), (0, 5));
         assert!(data.path().join("blobs/README").exists());

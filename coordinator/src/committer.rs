@@ -1,5 +1,5 @@
-//! The committer: makes groups durable, one sync a group, and only then lets anything be sent or answered. A write or
-//! sync that fails is final: nothing is acknowledged any more, and the process has to end.
+//! The committer: makes what the owner decided on a batch of requests durable, one sync a group, and only then lets anything
+//! be sent or answered. A write or sync that fails is final: nothing is acknowledged any more, and the process has to end.
 //!
 //! It has no thread of its own. With few agents a group is one report, and handing it to another thread and back takes
 //! longer than the sync; so the owner commits where it runs, and the connection is answered from the same thread. The
@@ -7,17 +7,52 @@
 
 use std::time::{Duration, Instant};
 
-use speedup_core::{machine::event::Change, machine::event::Event, value::causes::with_causes};
+use speedup_core::machine::event::{Change, EndedAttempt, Event};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
-use speedup_proto::journal_payload;
-use tokio::{runtime::Handle, runtime::RuntimeFlavor, sync::watch, task::block_in_place};
+use speedup_proto::{journal_payload, v1};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::{sync::mpsc, sync::watch, task::block_in_place};
 
-use crate::{group::Group, indexer::Backlog, indexer::Batch, metrics::Metrics};
+use crate::{indexer::Backlog, indexer::Batch, metrics::Metrics};
 
 /// What takes less than this is done where the owner runs: to make room for the other tasks of its thread would take a tenth of it.
 const SHORT: Duration = Duration::from_micros(500);
 
-/// What makes groups durable.
+/// An answer, given once a batch is durable.
+pub(crate) type CommitAnswer = Box<dyn FnOnce() + Send>;
+
+/// The channel to an agent. Messages that are sent together travel together.
+pub(crate) type AgentSender = mpsc::Sender<Vec<v1::CoordinatorMessage>>;
+
+/// What came of a batch of requests, to be committed together.
+#[derive(Default)]
+pub(crate) struct CommitBatch {
+    /// To be made durable.
+    pub(crate) events: Vec<Event>,
+    /// The attempts they ended, for the index.
+    pub(crate) ended: Vec<EndedAttempt>,
+    /// To be sent after that.
+    pub(crate) sends: Vec<(AgentSender, Vec<v1::CoordinatorMessage>)>,
+    /// To be answered after that.
+    pub(crate) answers: Vec<CommitAnswer>,
+}
+
+impl CommitBatch {
+    /// Adds a message to send. One to the same agent as the message before travels with that.
+    pub(crate) fn send(&mut self, down: &AgentSender, message: v1::CoordinatorMessage) {
+        match self.sends.last_mut() {
+            Some((last, messages)) if last.same_channel(down) => messages.push(message),
+            Some(_) | None => self.sends.push((down.clone(), vec![message])),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.sends.is_empty() && self.answers.is_empty()
+    }
+}
+
+/// Makes commit batches durable, each as one group of the journal.
 pub(crate) struct Committer {
     pub(crate) journal: Journal,
     pub(crate) durable: watch::Sender<Position>,
@@ -41,7 +76,7 @@ impl Committer {
     }
 
     /// Makes a group durable, and then sends, answers and hands on what came of it.
-    pub(crate) fn commit(&mut self, mut group: Group) -> Result<(), WriteError> {
+    pub(crate) fn commit(&mut self, mut group: CommitBatch) -> Result<(), WriteError> {
         if says_only_that_runs_began(&group) {
             self.held.append(&mut group.events);
             return Ok(());
@@ -66,7 +101,8 @@ impl Committer {
 
     fn write(&mut self, events: &[Event]) -> Result<(), WriteError> {
         self.index.wait_for_room();
-        let (begin, mut bytes) = (Instant::now(), 0);
+        let begin = Instant::now();
+        let mut bytes = 0;
         for event in events {
             self.buffer.clear();
             journal_payload::encode(event, &mut self.buffer)
@@ -88,8 +124,8 @@ impl Committer {
         Ok(())
     }
 
-    fn publish(&self, group: Group) {
-        let Group { events, ended, sends, answers } = group;
+    fn publish(&self, group: CommitBatch) {
+        let CommitBatch { events, ended, sends, answers } = group;
         let end = self.journal.durable_end();
         for (down, messages) in sends {
             // A receiver that is gone has lost its session; one that does not read loses the message. Both ask again.
@@ -101,7 +137,9 @@ impl Committer {
             self.index.put(Batch { events, ended, end, closed });
         }
         self.durable.send_if_modified(|position| std::mem::replace(position, end) != end);
-        answers.into_iter().for_each(|answer| answer());
+        for answer in answers {
+            answer();
+        }
     }
 
     /// Writes what is held, and closes the journal.
@@ -120,9 +158,10 @@ impl Committer {
 }
 
 /// Nobody waits for the word that a run began, and a sync would fall into the run: it goes with the next group.
-fn says_only_that_runs_began(group: &Group) -> bool {
-    let began = |event: &Event| matches!(event.change, Change::RunStarted { .. });
-    group.sends.is_empty() && group.answers.is_empty() && group.events.iter().all(began)
+fn says_only_that_runs_began(group: &CommitBatch) -> bool {
+    group.sends.is_empty()
+        && group.answers.is_empty()
+        && group.events.iter().all(|event| matches!(event.change, Change::RunStarted { .. }))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod provision;
 pub(crate) use access::AccessDoor;
 pub(crate) use agents::AgentsDoor;
 pub(crate) use caller::{Caller, Peer};
-pub(crate) use counted::Counting;
+pub(crate) use counted::CallCounter;
 pub(crate) use events::EventsDoor;
 pub(crate) use experiments::{DRAWN_AT_ONCE, EXPORTED_AT_ONCE, ExperimentsDoor};
 pub(crate) use files::FilesDoor;
@@ -60,9 +60,12 @@ impl From<Gone> for Status {
     }
 }
 
-fn store_failed(error: &StoreError) -> Status {
-    tracing::error!("{}", with_causes(error));
-    Status::internal(format!("{error}; a restart of the coordinator rebuilds the store from the journal"))
+/// What fails in the store is the coordinator's own trouble, so the log has it in full.
+impl From<StoreError> for Status {
+    fn from(error: StoreError) -> Self {
+        tracing::error!("{}", with_causes(&error));
+        Self::internal(format!("{error}; a restart of the coordinator rebuilds the store from the journal"))
+    }
 }
 
 fn refused(refusal: &Refusal) -> Status {
@@ -110,10 +113,10 @@ fn user(by: &str) -> Result<String, Status> {
     }
 }
 
-/// Reads the store where it does not hold up the service.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+/// Does work that blocks or computes where it does not hold up the service.
+async fn blocking<T: Send + 'static, E: Into<Status> + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, Status> {
     let result = tokio::task::spawn_blocking(work).await;
-    result.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| store_failed(&error))
+    result.map_err(|error| Status::internal(error.to_string()))?.map_err(Into::into)
 }

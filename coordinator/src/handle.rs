@@ -10,7 +10,7 @@ use speedup_journal::Position;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::{group::Down, indexer::Urge, owner::Request, owner::SessionId, store::Store};
+use crate::{committer::AgentSender, indexer::CatchUp, owner::Request, owner::SessionId, store::Store};
 
 /// The owner has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -34,7 +34,7 @@ pub(crate) struct Progress {
     /// The end of what the store holds.
     pub(crate) indexed: watch::Receiver<Position>,
     /// Has the store catch up at once.
-    pub(crate) urge: Urge,
+    pub(crate) urge: CatchUp,
 }
 
 impl Handle {
@@ -70,7 +70,7 @@ impl Handle {
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
-        down: Down,
+        down: AgentSender,
     ) -> Result<Result<SessionId, Refusal>, Gone> {
         let (reply, answer) = oneshot::channel();
         let request = Request::Open { facts, agent, epoch, down, reply };

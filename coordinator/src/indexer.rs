@@ -9,7 +9,7 @@ use speedup_core::{machine::event::EndedAttempt, machine::event::Event, value::c
 use speedup_journal::Position;
 use tokio::sync::watch;
 
-pub(crate) use self::backlog::{Backlog, Urge, Waiting, backlog};
+pub(crate) use self::backlog::{Backlog, BacklogReceiver, CatchUp, backlog};
 use crate::store::{Store, StoreError, Writes};
 
 /// Writes gathered before they are applied: with fewer, packs of attempts are written again and again while they fill.
@@ -41,7 +41,7 @@ pub(crate) struct Indexer {
 
 impl Indexer {
     /// Applies batches until the committer is gone.
-    pub(crate) fn run(mut self, waiting: &Waiting) {
+    pub(crate) fn run(mut self, waiting: &BacklogReceiver) {
         let _vital = self.store.fault().watch_over("the indexer");
         while let Some(batches) = waiting.take(GATHERED, GATHERING) {
             if let Err(error) = self.apply(&batches) {

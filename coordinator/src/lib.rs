@@ -5,11 +5,11 @@
 //! the `committer`, which makes it durable and only then sends grants, acknowledgements and answers. From there it
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
-//! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `hearing`, `owner` and `handle`, `orders`, `group`,
+//! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `drain_guard`, `owner` and `handle`, `orders`,
 //! `committer`, `indexer`, `store`, `fault` (which ends the process), `component` (what may fail while it goes on),
 //! `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
-//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
-//! (what is counted, and where it is asked for), `backup`.
+//! `gate` (counts connections), `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
+//! (what is counted), `monitor` (health, and the pages of metrics), `backup`.
 
 mod admission;
 mod backup;
@@ -18,12 +18,13 @@ mod checkpoint;
 mod committer;
 mod component;
 mod door;
+mod drain_guard;
 mod fault;
-mod group;
+mod gate;
 mod handle;
-mod hearing;
 mod indexer;
 mod metrics;
+mod monitor;
 mod open_files;
 mod orders;
 mod owner;

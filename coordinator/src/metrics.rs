@@ -1,29 +1,22 @@
-//! What the coordinator tells Prometheus of itself. The names, their units and their labels are documented in
-//! `docs/operations.md`; a label has few values, all known beforehand: never an id, a host or a user.
+//! Prometheus counters, which the parts of the coordinator increment as things happen; what is measured only when somebody
+//! asks is in `monitor`. The names, their units and their labels are documented in `docs/operations.md`; a label has few
+//! values, all known beforehand: never an id, a host or a user.
 //!
-//! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), [`Calls`] (how
-//! calls ended, and how long they took), `figures` (what is read when somebody asks), `provision` (the same of engines),
-//! `process` (this process), `refused` (who was turned away, and why), `health` (what does not work), `pages` (where it is asked for).
+//! In reading order: [`Metrics`], which is handed to those who count; `events` (what the journal recorded), `refused` (who was
+//! turned away, and why), [`Registrar`] (makes metrics).
 
-mod figures;
-mod happened;
-mod health;
-mod pages;
-mod process;
-mod provision;
+mod events;
 mod refused;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use prometheus::core::Collector;
 use prometheus::{
-    Counter, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
-    Opts, Registry,
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 use speedup_core::{machine::event::Event, machine::provision::JobFailure};
 
-pub(crate) use self::health::Health;
-pub(crate) use self::pages::{Pages, serve};
 pub(crate) use self::refused::{RefusedCall, RefusedConnection, RefusedEnrolment};
 
 /// Bounds of the time that a group takes to become durable, in seconds: from a disk with a protected cache to one that is
@@ -36,28 +29,27 @@ const GROUP_EVENTS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1_024.0, 
 /// analysis takes.
 const ANSWER_SECONDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0];
 
-/// All metrics. Cheap to clone.
+/// All counters. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Metrics(Arc<Kept>);
+pub(crate) struct Metrics(Arc<Counters>);
 
-struct Kept {
-    registry: Registry,
-    happened: happened::Happened,
+struct Counters {
+    registrar: Registrar,
+    events: events::EventCounters,
     sync_seconds: Histogram,
     group_events: Histogram,
     journal_bytes: IntCounter,
-    calls: Calls,
-    refused: refused::Counts,
-    figures: figures::Figures,
-    provision: provision::Provision,
-    process: process::Process,
+    ended_calls: IntCounterVec,
+    answer_seconds: HistogramVec,
+    refused: refused::RefusalCounters,
+    failed_jobs: IntCounterVec,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let make = Making(Registry::new());
-        let kept = Kept {
-            happened: happened::Happened::new(&make),
+        let make = Registrar(Registry::new());
+        let counters = Counters {
+            events: events::EventCounters::new(&make),
             sync_seconds: make.histogram(
                 "speedup_journal_sync_seconds",
                 "Time that groups of events took to become durable.",
@@ -68,16 +60,36 @@ impl Default for Metrics {
                 "Events that became durable together.",
                 &GROUP_EVENTS,
             ),
-            journal_bytes: make
-                .counter("speedup_journal_written_bytes_total", "Payload written to the journal."),
-            calls: Calls::new(&make),
-            refused: refused::Counts::new(&make),
-            figures: figures::Figures::new(&make),
-            provision: provision::Provision::new(&make),
-            process: process::Process::new(&make),
-            registry: make.0,
+            journal_bytes: make.register(IntCounter::new(
+                "speedup_journal_written_bytes_total",
+                "Payload written to the journal.",
+            )),
+            ended_calls: make.counters(
+                "speedup_grpc_calls_total",
+                "Calls that have ended, by method and gRPC code.",
+                &["method", "code"],
+            ),
+            answer_seconds: make.histograms(
+                "speedup_grpc_answer_seconds",
+                "Time from a call to the first message of its answer, by method and outcome.",
+                &ANSWER_SECONDS,
+                &["method", "outcome"],
+            ),
+            refused: refused::RefusalCounters::new(&make),
+            failed_jobs: make.counters(
+                "speedup_provision_failures_total",
+                "Jobs that failed, by reason.",
+                &["engine", "reason"],
+            ),
+            registrar: make,
         };
-        Self(Arc::new(kept))
+        // Prometheus sees an increase only of a series that it has seen before.
+        for engine in EngineKind::ALL {
+            for how in JobFailure::ALL {
+                let _ = counters.failed_jobs.with_label_values(&[engine.word(), how.code()]);
+            }
+        }
+        Self(Arc::new(counters))
     }
 }
 
@@ -87,36 +99,43 @@ impl Metrics {
         self.0.sync_seconds.observe(took.as_secs_f64());
         self.0.group_events.observe(events.len() as f64);
         self.0.journal_bytes.inc_by(bytes);
-        events.iter().for_each(|event| self.0.happened.count(&event.change));
+        for event in events {
+            self.0.events.count(&event.change);
+        }
     }
 
     /// A call ended with the code of this name. Both names are of known tables.
     pub(crate) fn called(&self, method: &'static str, code: &'static str) {
-        self.0.calls.ended(method, code);
+        self.0.ended_calls.with_label_values(&[method, code]).inc();
     }
 
     /// A call was answered, by its first message or, without one, by its end.
     pub(crate) fn answered(&self, method: &'static str, outcome: Outcome, took: Duration) {
-        self.0.calls.answered(method, outcome, took);
+        self.0.answer_seconds.with_label_values(&[method, outcome.code()]).observe(took.as_secs_f64());
     }
 
-    pub(crate) fn jobs_failed(&self, kind: &'static str, how: JobFailure, many: u64) {
-        self.0.provision.failed(kind, how, many);
+    pub(crate) fn jobs_failed(&self, engine: EngineKind, how: JobFailure, many: u64) {
+        self.0.failed_jobs.with_label_values(&[engine.word(), how.code()]).inc_by(many);
     }
 
     /// A connection was not served.
     pub(crate) fn refused_connection(&self, why: RefusedConnection) {
-        self.0.refused.connection(why);
+        self.0.refused.connections.with_label_values(&[why.code()]).inc();
     }
 
     /// A call was not let through to its door.
     pub(crate) fn refused_call(&self, why: RefusedCall) {
-        self.0.refused.call(why);
+        self.0.refused.calls.with_label_values(&[why.code()]).inc();
     }
 
     /// Somebody got no certificate for a token.
     pub(crate) fn refused_enrolment(&self, why: RefusedEnrolment) {
-        self.0.refused.enrolment(why);
+        self.0.refused.enrolments.with_label_values(&[why.code()]).inc();
+    }
+
+    /// Adds metrics to those that are gathered together.
+    pub(crate) fn registrar(&self) -> &Registrar {
+        &self.0.registrar
     }
 }
 
@@ -135,43 +154,23 @@ speedup_core::words! {
     fn code;
 }
 
-struct Calls {
-    ended: IntCounterVec,
-    answered: HistogramVec,
-}
-
-impl Calls {
-    fn new(make: &Making) -> Self {
-        Self {
-            ended: make.counters(
-                "speedup_grpc_calls_total",
-                "Calls that have ended, by method and gRPC code.",
-                &["method", "code"],
-            ),
-            answered: make.histograms(
-                "speedup_grpc_answer_seconds",
-                "Time from a call to the first message of its answer, by method and outcome.",
-                &ANSWER_SECONDS,
-                &["method", "outcome"],
-            ),
-        }
+speedup_core::words! {
+    /// Kind of an engine that gives out hosts, with its word in commands, answers and labels.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum EngineKind {
+        Slurm = "slurm",
+        Batch = "batch",
+        Local = "local",
     }
-
-    fn ended(&self, method: &'static str, code: &'static str) {
-        self.ended.with_label_values(&[method, code]).inc();
-    }
-
-    fn answered(&self, method: &'static str, outcome: Outcome, took: Duration) {
-        self.answered.with_label_values(&[method, outcome.code()]).observe(took.as_secs_f64());
-    }
+    fn word;
+    const ALL;
 }
 
 #[cfg(test)]
 impl Metrics {
     /// What Prometheus would read.
     pub(crate) fn page(&self) -> String {
-        let text = prometheus::TextEncoder::new().encode_to_string(&self.0.registry.gather());
-        text.expect("names and labels are text")
+        self.registrar().text().expect("names and labels are text")
     }
 }
 
@@ -181,54 +180,35 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// Makes metrics and enters them. All names are constants of this crate, so that a failure is a bug.
-struct Making(Registry);
+/// Makes metrics and registers them. All names are constants of this crate, so that a failure is a bug.
+pub(crate) struct Registrar(Registry);
 
-impl Making {
-    fn enter<C: Collector + Clone + 'static>(&self, made: prometheus::Result<C>) -> C {
+impl Registrar {
+    /// All metrics that were made, in the text format of Prometheus.
+    pub(crate) fn text(&self) -> prometheus::Result<String> {
+        TextEncoder::new().encode_to_string(&self.0.gather())
+    }
+
+    pub(crate) fn register<C: Collector + Clone + 'static>(&self, made: prometheus::Result<C>) -> C {
         let made = made.expect("a valid name");
         self.0.register(Box::new(made.clone())).expect("a name that is used once");
         made
     }
 
-    fn counter(&self, name: &str, help: &str) -> IntCounter {
-        self.enter(IntCounter::new(name, help))
-    }
-
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-        self.enter(IntCounterVec::new(Opts::new(name, help), labels))
+        self.register(IntCounterVec::new(Opts::new(name, help), labels))
     }
 
-    fn number(&self, name: &str, help: &str) -> IntGauge {
-        self.enter(IntGauge::new(name, help))
-    }
-
-    fn numbers(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
-        self.enter(IntGaugeVec::new(Opts::new(name, help), labels))
-    }
-
-    fn quantity(&self, name: &str, help: &str) -> Gauge {
-        self.enter(Gauge::new(name, help))
-    }
-
-    fn quantity_counter(&self, name: &str, help: &str) -> Counter {
-        self.enter(Counter::new(name, help))
+    pub(crate) fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+        self.register(IntGaugeVec::new(Opts::new(name, help), labels))
     }
 
     fn histogram(&self, name: &str, help: &str, bounds: &[f64]) -> Histogram {
-        self.enter(Histogram::with_opts(HistogramOpts::new(name, help).buckets(bounds.to_vec())))
+        self.register(Histogram::with_opts(HistogramOpts::new(name, help).buckets(bounds.to_vec())))
     }
 
     fn histograms(&self, name: &str, help: &str, bounds: &[f64], labels: &[&str]) -> HistogramVec {
         let options = HistogramOpts::new(name, help).buckets(bounds.to_vec());
-        self.enter(HistogramVec::new(options, labels))
+        self.register(HistogramVec::new(options, labels))
     }
 }
-
-/// A count of what memory or disk holds, which is below the 2^63 that a gauge can show.
-fn shown(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests;

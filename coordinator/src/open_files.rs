@@ -20,14 +20,12 @@ pub fn raise_open_files() {
     let before = getrlimit(Resource::Nofile);
     let mut raised = before;
     raised.current = before.maximum;
-    let shown =
-        |limit: Option<u64>| limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string());
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => {
             tracing::info!(
                 "may have {} open files (was {}), one per connected agent",
-                shown(before.maximum),
-                shown(before.current)
+                in_words(before.maximum),
+                in_words(before.current)
             );
             if let Some(current) = before.current {
                 BEFORE.get_or_init(|| current);
@@ -35,9 +33,13 @@ pub fn raise_open_files() {
         }
         Err(error) => tracing::warn!(
             "cannot raise the limit of {} open files, one per connected agent: {error}",
-            shown(before.current)
+            in_words(before.current)
         ),
     }
+}
+
+fn in_words(limit: Option<u64>) -> String {
+    limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string())
 }
 
 /// Makes a command whose program has the soft limit that this process was started with. It may use `select`; an engine passes the
@@ -68,16 +70,17 @@ const RAISE_IT: &str = "start the coordinator with a higher limit of open files 
 
 /// Passes what was accepted on; after a pause when there was no file left for it.
 pub(crate) fn paced<T>(accepted: io::Result<T>) -> impl Future<Output = io::Result<T>> {
-    let exhausted = |error: &io::Error| {
-        let number = error.raw_os_error();
-        [Errno::MFILE, Errno::NFILE].iter().any(|errno| number == Some(errno.raw_os_error()))
-    };
     match accepted {
-        Err(error) if exhausted(&error) => Either::Left(async move {
-            tracing::warn!("{}", with_hint(format!("cannot accept a connection: {error}"), Some(RAISE_IT)));
-            tokio::time::sleep(PAUSE).await;
-            Err(error)
-        }),
+        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE)) => {
+            Either::Left(async move {
+                tracing::warn!(
+                    "{}",
+                    with_hint(format!("cannot accept a connection: {error}"), Some(RAISE_IT))
+                );
+                tokio::time::sleep(PAUSE).await;
+                Err(error)
+            })
+        }
         accepted => Either::Right(std::future::ready(accepted)),
     }
 }

@@ -9,13 +9,13 @@ use speedup_core::{
 };
 use speedup_proto::{encoded::SentGrant, v1};
 
-/// So much of them is kept; then they are made anew as they are needed.
+/// Bytes of the orders that are kept. When they are more, all are dropped, and encoded anew as they are needed.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Encoded orders of cells.
 #[derive(Default)]
 pub(crate) struct Orders {
-    of_cells: HashMap<(ExperimentId, Cell), Bytes>,
+    by_cell: HashMap<(ExperimentId, Cell), Bytes>,
     bytes: usize,
 }
 
@@ -27,25 +27,28 @@ impl Orders {
             experiment: lease.experiment.0.as_bytes().to_vec(),
             run: lease.run.0,
             attempt: lease.attempt.0,
-            order: Some(self.of(plan, lease)),
+            order: Some(self.order(plan, lease)),
         }
     }
 
-    fn of(&mut self, plan: &Plan, lease: &Lease) -> Bytes {
-        let encoded = || Bytes::from(v1::WorkOrder::from(WorkOrder::of(plan, lease)).encode_to_vec());
-        let Some(cell) = WorkOrder::cell_of(plan, lease) else { return encoded() };
-        if let Some(order) = self.of_cells.get(&(lease.experiment, cell)) {
+    fn order(&mut self, plan: &Plan, lease: &Lease) -> Bytes {
+        let Some(cell) = WorkOrder::cell_of(plan, lease) else { return encoded(plan, lease) };
+        if let Some(order) = self.by_cell.get(&(lease.experiment, cell)) {
             return order.clone();
         }
-        let order = encoded();
+        let order = encoded(plan, lease);
         self.bytes += order.len();
         if self.bytes > MOST_BYTES {
-            self.of_cells.clear();
+            self.by_cell.clear();
             self.bytes = order.len();
         }
-        self.of_cells.insert((lease.experiment, cell), order.clone());
+        self.by_cell.insert((lease.experiment, cell), order.clone());
         order
     }
+}
+
+fn encoded(plan: &Plan, lease: &Lease) -> Bytes {
+    v1::WorkOrder::from(WorkOrder::of(plan, lease)).encode_to_vec().into()
 }
 
 #[cfg(test)]
@@ -91,7 +94,7 @@ mod tests {
                 assert_eq!(orders.grant(plan, &lease), SentGrant::from(said));
             }
         }
-        orders.of_cells.len()
+        orders.by_cell.len()
     }
 
     #[test]
@@ -112,7 +115,7 @@ mod tests {
         for experiment in 0..200 {
             orders.grant(&plan, &lease(experiment, 0));
             assert!(orders.bytes <= MOST_BYTES);
-            let kept: usize = orders.of_cells.values().map(Bytes::len).sum();
+            let kept: usize = orders.by_cell.values().map(Bytes::len).sum();
             assert_eq!(kept, orders.bytes);
         }
     }

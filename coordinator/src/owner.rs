@@ -12,10 +12,9 @@ use speedup_journal::WriteError;
 use speedup_proto::{v1, v1::coordinator_message::Message as Answer};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::committer::Committer;
+use crate::committer::{AgentSender, CommitAnswer, CommitBatch, Committer};
+use crate::drain_guard::DrainGuard;
 use crate::fault::{Broken, Fault};
-use crate::group::{After, Down, Group};
-use crate::hearing::Hearing;
 use crate::orders::Orders;
 use crate::timeline::TimeLine;
 
@@ -33,12 +32,12 @@ pub(crate) enum Request {
     /// Something happened, which the machine does not refuse.
     Notice(Notice),
     /// A question about the machine; gives what to do with the answer once it is durable.
-    Query(Box<dyn FnOnce(&Machine) -> After + Send>),
+    Query(Box<dyn FnOnce(&Machine) -> CommitAnswer + Send>),
     Open {
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
-        down: Down,
+        down: AgentSender,
         /// Answered when it is durable.
         reply: oneshot::Sender<Result<SessionId, Refusal>>,
     },
@@ -59,13 +58,13 @@ pub(crate) struct SessionId(u64);
 
 struct Session {
     speaker: Speaker,
-    down: Down,
+    down: AgentSender,
 }
 
 pub(crate) struct Owner {
     machine: Machine,
     time: TimeLine,
-    hearing: Hearing,
+    drain_guard: DrainGuard,
     sessions: HashMap<SessionId, Session>,
     current: HashMap<HostId, SessionId>,
     next_session: u64,
@@ -81,13 +80,23 @@ impl Owner {
     pub(crate) fn new(
         machine: Machine,
         time: TimeLine,
-        hearing: Hearing,
+        drain_guard: DrainGuard,
         committer: Committer,
         fault: Fault,
         demand: Arc<watch::Sender<()>>,
     ) -> Self {
-        let (sessions, current, orders) = (HashMap::new(), HashMap::new(), Orders::default());
-        Self { machine, time, hearing, sessions, current, next_session: 0, orders, committer, fault, demand }
+        Self {
+            machine,
+            time,
+            drain_guard,
+            sessions: HashMap::new(),
+            current: HashMap::new(),
+            next_session: 0,
+            orders: Orders::default(),
+            committer,
+            fault,
+            demand,
+        }
     }
 
     /// Serves requests until it is told to stop, nobody can ask any more, or the journal fails.
@@ -103,16 +112,17 @@ impl Owner {
     }
 
     async fn serve_all(&mut self, requests: &mut mpsc::Receiver<Request>) -> Result<(), WriteError> {
-        let mut group = Group::default();
+        let mut group = CommitBatch::default();
         self.notice(Notice::Start, &mut group);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
+            // What comes while this syncs is the next batch, so batches grow with the load by themselves.
             if !group.is_empty() {
                 self.committer.commit(std::mem::take(&mut group))?;
             }
-            let [loss, rest] = [self.machine.next_loss(), self.machine.next_rest()]
-                .map(|at| at.and_then(|at| self.time.instant(at)));
-            let wake = self.hearing.wake(Instant::now(), loss, rest);
+            let loss = self.machine.next_loss().and_then(|at| self.time.instant(at));
+            let rest = self.machine.next_rest().and_then(|at| self.time.instant(at));
+            let wake = self.drain_guard.wake(Instant::now(), loss, rest);
             let tick = async {
                 match wake {
                     Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -123,12 +133,13 @@ impl Owner {
                 taken = requests.recv_many(&mut batch, BATCH) => if taken == 0 { return Ok(()) },
                 () = tick => {}
             }
-            if let Some(late) = self.hearing.woke(Instant::now()) {
+            if let Some(late) = self.drain_guard.woke(Instant::now()) {
                 tracing::warn!(
                     seconds = late.as_secs(),
                     "the coordinator was suspended; hosts get time to be heard again"
                 );
             }
+            // Deadlines wait for requests that have arrived: a report in them may be the one that is missed.
             if batch.is_empty() {
                 self.tick(&mut group);
             }
@@ -141,15 +152,19 @@ impl Owner {
         }
     }
 
-    /// Lets time take what is due, once it was heard whether it is; hosts that have rested do not wait for that.
-    fn tick(&mut self, group: &mut Group) {
+    /// Expires overdue leases, but only after waiting messages were read. Rested hosts are handled at once.
+    fn tick(&mut self, group: &mut CommitBatch) {
         let due = self.machine.next_loss().filter(|due| *due <= self.time.now());
-        let due = due.and_then(|due| self.time.instant(due));
-        let takes = due.is_some_and(|due| self.hearing.may_take(Instant::now(), due));
-        self.notice(if takes { Notice::Tick } else { Notice::Rest }, group);
+        if let Some(due) = due.and_then(|due| self.time.instant(due))
+            && self.drain_guard.may_apply(Instant::now(), due)
+        {
+            self.notice(Notice::Tick, group);
+        } else {
+            self.notice(Notice::Rest, group);
+        }
     }
 
-    fn serve(&mut self, request: Request, group: &mut Group) {
+    fn serve(&mut self, request: Request, group: &mut CommitBatch) {
         match request {
             Request::Command { command, reply } => {
                 let result = self.handle(command, group);
@@ -172,8 +187,8 @@ impl Owner {
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
-        down: Down,
-        group: &mut Group,
+        down: AgentSender,
+        group: &mut CommitBatch,
     ) -> Result<SessionId, Refusal> {
         let speaker = Speaker { host: facts.host.clone(), epoch };
         self.handle(Command::Join { facts, agent, epoch }, group)?;
@@ -189,7 +204,7 @@ impl Owner {
         Ok(session)
     }
 
-    fn close(&mut self, session: SessionId, group: &mut Group) {
+    fn close(&mut self, session: SessionId, group: &mut CommitBatch) {
         let Some(Session { speaker, .. }) = self.sessions.remove(&session) else { return };
         if self.current.get(&speaker.host) == Some(&session) {
             self.current.remove(&speaker.host);
@@ -197,9 +212,10 @@ impl Owner {
         }
     }
 
-    fn hear(&mut self, session: SessionId, message: AgentMessage, group: &mut Group) {
+    fn hear(&mut self, session: SessionId, message: AgentMessage, group: &mut CommitBatch) {
         let Some(Session { speaker, down }) = self.sessions.get(&session) else { return };
-        let (speaker, down) = (speaker.clone(), down.clone());
+        let speaker = speaker.clone();
+        let down = down.clone();
         let host = speaker.host.clone();
         let command = match message {
             AgentMessage::Ask => Command::Ask(speaker),
@@ -217,8 +233,11 @@ impl Owner {
                 group.send(&down, refused.into());
             }
             Err(refusal) => {
-                let (reason, is_lasting) = (refusal.to_string(), refusal.is_lasting());
-                let away = CoordinatorMessage::TurnedAway { reason, known_epoch: None, is_lasting };
+                let away = CoordinatorMessage::TurnedAway {
+                    reason: refusal.to_string(),
+                    known_epoch: None,
+                    is_lasting: refusal.is_lasting(),
+                };
                 group.send(&down, away.into());
                 self.close(session, group);
             }
@@ -226,19 +245,19 @@ impl Owner {
     }
 
     /// Lets the machine handle a command and puts what came of it into the group.
-    fn handle(&mut self, command: Command, group: &mut Group) -> Result<(), Refusal> {
+    fn handle(&mut self, command: Command, group: &mut CommitBatch) -> Result<(), Refusal> {
         let handled = self.machine.handle(self.time.now(), command)?;
         self.put(handled, group);
         Ok(())
     }
 
     /// Tells the machine what happened and puts what came of it into the group.
-    fn notice(&mut self, notice: Notice, group: &mut Group) {
+    fn notice(&mut self, notice: Notice, group: &mut CommitBatch) {
         let handled = self.machine.notice(self.time.now(), notice);
         self.put(handled, group);
     }
 
-    fn put(&mut self, handled: HandleOutcome, group: &mut Group) {
+    fn put(&mut self, handled: HandleOutcome, group: &mut CommitBatch) {
         if handled.events.iter().any(|event| event.change.moves_demand()) {
             self.demand.send_replace(());
         }
@@ -250,7 +269,7 @@ impl Owner {
     }
 
     /// What cannot be addressed is not sent: a host without a session asks when it has one.
-    fn address(&mut self, effect: Effect, group: &mut Group) {
+    fn address(&mut self, effect: Effect, group: &mut CommitBatch) {
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
                 let grant = Answer::Grant(self.orders.grant(&plan, &lease));
@@ -269,7 +288,7 @@ impl Owner {
         self.send(&host, message.into(), group);
     }
 
-    fn send(&self, host: &HostId, message: v1::CoordinatorMessage, group: &mut Group) {
+    fn send(&self, host: &HostId, message: v1::CoordinatorMessage, group: &mut CommitBatch) {
         if let Some(session) = self.current.get(host).and_then(|session| self.sessions.get(session)) {
             group.send(&session.down, message);
         }

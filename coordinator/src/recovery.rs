@@ -16,9 +16,9 @@ use thiserror::Error;
 
 use crate::backup::RESTORING;
 use crate::checkpoint::{self, Disbelief};
-use crate::store::{Opened, Store, StoreCache, StoreError};
+use crate::store::{OpenedStore, Store, StoreCache, StoreError};
 
-use self::replaying::Replaying;
+use self::replaying::Replayer;
 
 /// Zeros ahead of the journal's records: those of some hundred runs.
 const BYTES_AHEAD: usize = 256 << 10;
@@ -78,7 +78,7 @@ speedup_core::hints! { RecoveryError:
     Self::Store(error) => error.hint(),
 }
 
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredState {
     pub(crate) journal: Journal,
     pub(crate) machine: Machine,
     pub(crate) store: Store,
@@ -92,8 +92,9 @@ pub(crate) fn recover(
     id_if_new: JournalId,
     settings: Settings,
     cache: StoreCache,
-) -> Result<Recovered, RecoveryError> {
-    let (directory, restoring) = (data.join("journal"), data.join(RESTORING));
+) -> Result<RecoveredState, RecoveryError> {
+    let directory = data.join("journal");
+    let restoring = data.join(RESTORING);
     if restoring.exists() {
         return Err(RecoveryError::Restoring(restoring));
     }
@@ -105,11 +106,9 @@ pub(crate) fn recover(
         Options { check: OpenCheck::LastSegment, bytes_ahead: BYTES_AHEAD, ..Options::new(id_if_new) };
     let opening = Journal::begin(&directory, &options).map_err(RecoveryError::Open)?;
     let found = opening.recovery().clone();
-    let short = |witness, seen| {
-        let (path, next) = (directory.clone(), found.next);
-        RecoveryError::Short { path, next, witness, seen }
-    };
-    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), found.id, cache)?;
+    let short =
+        |witness, seen| RecoveryError::Short { path: directory.clone(), next: found.next, witness, seen };
+    let OpenedStore { store, applied, rebuilt } = Store::open(&data.join("store"), found.id, cache)?;
     if applied > found.next {
         return Err(short("the store", applied));
     }
@@ -127,22 +126,28 @@ pub(crate) fn recover(
     if let Some(reason) = rebuilt {
         tracing::warn!("the store is rebuilt from the journal: {reason}");
     }
-    let (from, machine) = checkpoint
-        .filter(|(position, _)| is_usable(&journal, *position, applied))
-        .unwrap_or_else(|| (journal.first(), Machine::new(settings)));
-    let replaying = Replaying { journal: &journal, path: &directory, store: &store, applied, from };
+    let (from, machine) = match checkpoint {
+        Some((position, machine)) if is_usable(&journal, position, applied) => (position, machine),
+        Some(_) | None => (journal.first(), Machine::new(settings)),
+    };
+    let replaying = Replayer { journal: &journal, path: &directory, store: &store, applied, from };
     let machine = replaying.run(machine)?;
-    Ok(Recovered { machine, store, unread: from, journal })
+    Ok(RecoveredState { machine, store, unread: from, journal })
 }
 
 /// A journal that is missing beside what was made of it has not begun anew: it is not mounted, or was moved away. All
 /// that is made beside a journal is made after its first segment is durable.
 fn require_journal(data: &Path, directory: &Path) -> Result<(), RecoveryError> {
-    let holds_something =
-        |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    let witness = ["store", "access"].map(|name| data.join(name)).into_iter().find(holds_something);
-    let witness = witness.or_else(|| Checkpoints::lies_in(directory).then(|| directory.join("checkpoint")));
-    match witness {
+    let mut witnesses = Vec::new();
+    for folder in [data.join("store"), data.join("access")] {
+        if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            witnesses.push(folder);
+        }
+    }
+    if Checkpoints::lies_in(directory) {
+        witnesses.push(directory.join("checkpoint"));
+    }
+    match witnesses.into_iter().next() {
         Some(witness) if !Journal::lies_in(directory).map_err(RecoveryError::Open)? => {
             Err(RecoveryError::NoJournal { path: directory.to_owned(), witness })
         }

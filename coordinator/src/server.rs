@@ -1,7 +1,6 @@
 //! What starts and stops: recovery, the workers (owner with committer, indexer, checkpointer), and the server of the doors.
 
 mod doors;
-mod gate;
 mod incoming;
 
 use std::{
@@ -24,22 +23,22 @@ use speedup_core::{
 use speedup_journal::{Holder, JournalId, LockError, OpenError};
 use speedup_proto::convert::Blob;
 use thiserror::Error;
-use tokio::{net::TcpListener, net::TcpSocket, sync::Mutex, sync::mpsc, sync::watch};
+use tokio::{net::TcpListener, net::TcpSocket, sync::mpsc, sync::watch};
 use tonic::{service::Routes, transport::Channel};
 use uuid::Uuid;
 
-pub(crate) use self::gate::Gate;
 pub use self::incoming::Ways;
 use self::{doors::Bounds, doors::doors, incoming::ByKind, incoming::Incoming, incoming::incoming};
 use crate::{
-    admission::Admission, admission::AdmissionError, blobs::BlobError, blobs::Blobs, blobs::Unnamed,
+    admission::Admission, admission::AdmissionError, blobs::BlobError, blobs::Blobs, blobs::UnnamedBlobs,
     checkpoint::Checkpointer, committer::Committer, component::ComponentFailures,
-    component::CoordinatorComponent, door::Counting, door::Guard, fault::Broken, fault::Fault,
-    handle::Handle, handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Health,
-    metrics::Metrics, metrics::Pages, owner::Owner, owner::Request, owner::WAITING_REQUESTS,
-    provision::AgentPlace, provision::AgentStart, provision::Provisioning, provision::RecordError,
-    provision::ResumeError, provision::Selected, provision::Shown, provision::SshHosts, recovery::Recovered,
-    recovery::RecoveryError, recovery::recover, store::StoreCache, timeline::TimeLine,
+    component::CoordinatorComponent, door::CallCounter, door::Guard, drain_guard::DrainGuard, fault::Broken,
+    fault::Fault, gate::Gate, handle::Handle, handle::Progress, indexer::Indexer, indexer::backlog,
+    metrics::Metrics, monitor::Health, monitor::Pages, owner::Owner, owner::Request, owner::WAITING_REQUESTS,
+    provision::AgentPlace, provision::AgentStart, provision::Provisioning, provision::QueueSelector,
+    provision::QueueStatus, provision::RecordError, provision::ResumeError, provision::SshHosts,
+    recovery::RecoveredState, recovery::RecoveryError, recovery::recover, store::StoreCache,
+    timeline::TimeLine,
 };
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
@@ -171,6 +170,7 @@ pub async fn start(
     if security == Security::Plain && !bind.ip().is_loopback() {
         return Err(StartError::NotLoopback(bind));
     }
+    // First of all: it takes the lock of the data directory, so that two coordinators never serve the same one.
     let recovered = recover_apart(&data, settings, store_cache).await?;
     let fault = recovered.store.fault().clone();
     let failing = ComponentFailures::default();
@@ -181,7 +181,7 @@ pub async fn start(
     let asked = metrics_bind.map(listen_for_metrics).transpose()?;
     let metrics = Metrics::default();
     let gate = Arc::new(Gate::new(metrics.clone()));
-    let Admitting { admission, tls, thread } = admit(&data, security, address, &gate, &fault).await?;
+    let AdmissionSetup { admission, tls, thread } = admit(&data, security, address, &gate, &fault).await?;
     let Workers { handle, owner, mut threads } = start_workers(recovered, settings, &metrics, &failing)?;
     threads.extend(thread);
     let vital = fault.watch_over("what accepts connections");
@@ -197,18 +197,13 @@ pub async fn start(
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());
     let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
-    let serving = serve(incoming, Counting::new(metrics.clone()), guard, routes, stopped);
+    let serving = serve(incoming, CallCounter::new(metrics.clone()), guard, routes, stopped);
     let server = tokio::spawn(reporting(serving, fault.clone()));
-    tracing::info!(%address, data = %data.display(), "the coordinator listens");
+    tracing::info!(%address, data = %data.display(), "coordinator listening");
     let metrics_address = asked.as_ref().and_then(|listener| listener.local_addr().ok());
     let pages = asked.map(|listener| {
-        let (handle, health) = (handle.clone(), health.clone());
-        let pages = Pages { metrics, handle, health, gate, writing: Mutex::default() };
-        tokio::spawn(crate::metrics::serve(
-            listener,
-            Arc::new(pages),
-            fault.watch_over("the page of metrics"),
-        ))
+        let pages = Arc::new(Pages::new(metrics, handle.clone(), health.clone(), gate));
+        tokio::spawn(pages.serve(listener, fault.watch_over("the page of metrics")))
     });
     Ok(Coordinator {
         address,
@@ -252,21 +247,19 @@ fn tell_expired(admission: &Admission) {
         return;
     }
     let holders = BTreeSet::from_iter(&expired);
-    let named: Vec<String> = holders.iter().take(MAX_NAMED_USERS).map(ToString::to_string).collect();
-    let more = if holders.len() > named.len() { " and others" } else { "" };
     tracing::info!(
-        "{} can be renewed, of {}{more}; `speedup access list` shows all, `speedup access revoke` ends those that are not needed",
+        "{} can be renewed, of {}; `speedup access list` shows all, `speedup access revoke` ends those that are not needed",
         counted(expired.len() as u64, "expired certificate"),
-        named.join(", ")
+        some_of(holders.iter().map(ToString::to_string).collect()),
     );
 }
 
 /// Says who is let in to have programs executed as this user, whatever its role is.
 async fn tell_submitters(admission: &Admission, provisioning: &Provisioning, ssh: &SshHosts) {
     let mut hosts: Vec<String> = Vec::new();
-    for Shown { queue, .. } in provisioning.show(&Selected::default()).await {
-        if !queue.spec.has_user_of_programs() {
-            hosts.push(format!("queue {} ({})", queue.name, queue.spec.kind()));
+    for QueueStatus { queue, .. } in provisioning.show(&QueueSelector::default()).await {
+        if !queue.config.spec.has_user_of_programs() {
+            hosts.push(format!("queue {} ({})", queue.name, queue.config.spec.kind().word()));
         }
     }
     let reached = ssh.show().len();
@@ -278,21 +271,24 @@ async fn tell_submitters(admission: &Admission, provisioning: &Provisioning, ssh
     if hosts.is_empty() || users.is_empty() {
         return;
     }
-    // A site may have hundreds.
-    let named: Vec<&str> = users.iter().copied().take(MAX_NAMED_USERS).collect();
-    let more = if users.len() > named.len() { " and others" } else { "" };
     tracing::warn!(
-        "{}{more} may submit, and agents of {} execute programs as the coordinator's user: who submits is that user there, \
+        "{} may submit, and agents of {} execute programs as the coordinator's user: who submits is that user there, \
          whatever the role; docs/access.md says what helps",
-        named.join(", "),
+        some_of(users.iter().map(ToString::to_string).collect()),
         hosts.join(", ")
     );
+}
+
+/// Names the first of these. A site may have hundreds.
+fn some_of(names: Vec<String>) -> String {
+    let more = if names.len() > MAX_NAMED_USERS { " and others" } else { "" };
+    format!("{}{more}", names.into_iter().take(MAX_NAMED_USERS).collect::<Vec<_>>().join(", "))
 }
 
 /// Serves all kinds of connections through the same doors, each within its bounds.
 async fn serve(
     incoming: ByKind<Incoming>,
-    counting: Counting,
+    counting: CallCounter,
     guard: Guard,
     routes: Routes,
     stopped: watch::Receiver<()>,
@@ -320,7 +316,7 @@ async fn reporting(serving: impl Future<Output = Result<(), tonic::transport::Er
 
 /// What decides who is let in; nothing where everyone is.
 #[derive(Default)]
-struct Admitting {
+struct AdmissionSetup {
     admission: Option<Admission>,
     tls: Option<Arc<ServerConfig>>,
     thread: Option<JoinHandle<()>>,
@@ -332,18 +328,19 @@ async fn admit(
     address: SocketAddr,
     gate: &Arc<Gate>,
     fault: &Fault,
-) -> Result<Admitting, StartError> {
-    let Security::Tls { names } = security else { return Ok(Admitting::default()) };
-    let (path, gate, fault) = (data.to_owned(), gate.clone(), fault.clone());
-    let opened = tokio::task::spawn_blocking(move || {
+) -> Result<AdmissionSetup, StartError> {
+    let Security::Tls { names } = security else { return Ok(AdmissionSetup::default()) };
+    let path = data.to_owned();
+    let gate = gate.clone();
+    let fault = fault.clone();
+    let opened = blocking(move || {
         let opened = Admission::open(&path, fault, move |serial| gate.end(serial));
         opened.map_err(|source| StartError::Admission { path, source })
     });
-    let opened = opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?;
-    let (admission, thread) = opened?;
+    let (admission, thread) = opened.await?;
     let names = ServerNames::new(names.into_iter().chain([address.ip().to_string()]));
     let tls = speedup_access::server::config(admission.authority().clone(), names)?;
-    Ok(Admitting { admission: Some(admission), tls: Some(tls), thread: Some(thread) })
+    Ok(AdmissionSetup { admission: Some(admission), tls: Some(tls), thread: Some(thread) })
 }
 
 impl Coordinator {
@@ -440,41 +437,58 @@ fn listen_for_metrics(bind: SocketAddr) -> Result<TcpListener, StartError> {
     listen(bind).map_err(|source| StartError::BindMetrics { address: bind, source })
 }
 
-async fn recover_apart(data: &Path, settings: Settings, cache: StoreCache) -> Result<Recovered, StartError> {
+async fn recover_apart(
+    data: &Path,
+    settings: Settings,
+    cache: StoreCache,
+) -> Result<RecoveredState, StartError> {
     let path = data.to_owned();
     let id = JournalId(*Uuid::now_v7().as_bytes());
-    let recovered = tokio::task::spawn_blocking(move || {
+    blocking(move || {
         recover(&path, id, settings, cache)
             .map_err(|error| StartError::Recovery { path, source: Box::new(error) })
-    });
-    recovered.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
+    })
+    .await
+}
+
+/// Does a step of the start that blocks apart from the event loop.
+async fn blocking<T: Send + 'static>(
+    step: impl FnOnce() -> Result<T, StartError> + Send + 'static,
+) -> Result<T, StartError> {
+    let done = tokio::task::spawn_blocking(step).await;
+    done.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }
 
 /// The contents of files, without those that no experiment names and none may come to name.
 async fn open_blobs(
     data: &Path,
-    recovered: &Recovered,
+    recovered: &RecoveredState,
     failing: &ComponentFailures,
 ) -> Result<Blobs, StartError> {
-    let (path, store, failing) = (data.to_owned(), recovered.store.clone(), failing.clone());
+    let path = data.to_owned();
+    let store = recovered.store.clone();
+    let failing = failing.clone();
     let fault = store.fault().clone();
     let machine = &recovered.machine;
-    let is_building = |id| machine.experiment(id).is_some_and(|active| active.plan().is_building());
-    // What a build made is put before it is reported: until then nobody names it.
-    let unnamed = if machine.active().any(is_building) { Unnamed::Keep } else { Unnamed::Remove };
-    let needing: Vec<(ExperimentId, Vec<Blob>)> = machine
-        .active()
-        .filter_map(|id| Some((id, staged(&machine.experiment(id)?.plan().experiment))))
-        .collect();
-    let opened = tokio::task::spawn_blocking(move || {
+    let mut unnamed = UnnamedBlobs::Remove;
+    let mut needing: Vec<(ExperimentId, Vec<Blob>)> = Vec::new();
+    for id in machine.active() {
+        let Some(active) = machine.experiment(id) else { continue };
+        if active.plan().is_building() {
+            // What a build made is put before it is reported: until then nobody names it.
+            unnamed = UnnamedBlobs::Keep;
+        }
+        needing.push((id, staged(&active.plan().experiment)));
+    }
+    blocking(move || {
         let files = |source| StartError::Files { path: path.clone(), source };
         let named = store.named_blobs().map_err(|error| files(error.into()))?;
         let blobs = Blobs::open(&path, &named, unnamed, failing, fault);
         let blobs = blobs.map_err(|error: BlobError| files(error.into()))?;
         warn_of_missing(&blobs, &needing);
         Ok(blobs)
-    });
-    opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
+    })
+    .await
 }
 
 /// The contents that an experiment has staged.
@@ -514,12 +528,14 @@ struct Workers {
 }
 
 fn start_workers(
-    recovered: Recovered,
+    recovered: RecoveredState,
     settings: Settings,
     metrics: &Metrics,
     failing: &ComponentFailures,
 ) -> Result<Workers, StartError> {
-    let Recovered { journal, machine, store, unread } = recovered;
+    // The owner decides and commits, the indexer follows the journal, and the checkpointer follows the indexer: each only knows
+    // the channel to the next.
+    let RecoveredState { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
     let (index, to_index) = backlog();
     let urge = index.urge();
@@ -545,9 +561,9 @@ fn start_workers(
         thread("checkpointer", Box::new(move || checkpointer.run(&to_checkpoint)))?,
     ];
     let time = TimeLine::after(machine.latest());
-    let hearing = Hearing::new(Instant::now(), settings.host_grace.into());
+    let drain_guard = DrainGuard::new(Instant::now(), settings.host_grace.into());
     let demand = Arc::new(watch::Sender::new(()));
-    let owner = Owner::new(machine, time, hearing, committer, fault.clone(), demand.clone());
+    let owner = Owner::new(machine, time, drain_guard, committer, fault.clone(), demand.clone());
     let owner = tokio::spawn(owner.run(requested));
     let progress = Progress { durable: durable_seen, indexed: indexed_seen, urge };
     Ok(Workers { handle: Handle { requests, progress, store, demand }, owner, threads })

@@ -106,7 +106,7 @@ impl StoreCache {
 }
 
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedStore {
     pub(crate) store: Store,
     /// The end of what the store holds of the journal.
     pub(crate) applied: Position,
@@ -125,7 +125,12 @@ enum Unusable {
 
 impl Store {
     /// Opens the store of a journal, or begins a new one where the old cannot be used.
-    pub(crate) fn open(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        journal: JournalId,
+        cache: StoreCache,
+    ) -> Result<OpenedStore, StoreError> {
+        // All but another journal's is rebuilt: the journal has everything, and a store that is wrong costs only time.
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
             Unusable::Damaged("it was marked as damaged".to_owned())
@@ -154,30 +159,30 @@ impl Store {
             store.meta.insert("journal", &journal.0)?;
             store.meta.insert("applied", &Position::START.0.to_be_bytes())
         })?;
-        Ok(Opened { store, applied: Position::START, rebuilt })
+        Ok(OpenedStore { store, applied: Position::START, rebuilt })
     }
 
     fn try_open(
         path: &Path,
         journal: JournalId,
         cache: StoreCache,
-    ) -> Result<Result<Opened, Unusable>, StoreError> {
+    ) -> Result<Result<OpenedStore, Unusable>, StoreError> {
         if !path.exists() {
             return Ok(Err(Unusable::Missing));
         }
         let store = Self::connect(path, cache)?;
-        let (format, of, applied) = store.guard(|| {
+        let (format, owner, applied) = store.guard(|| {
             Ok((store.meta.get("format")?, store.meta.get("journal")?, store.meta.get("applied")?))
         })?;
         let applied = applied.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)));
-        let of = of.and_then(|bytes| Some(JournalId(bytes.as_ref().try_into().ok()?)));
-        Ok(match (format, of, applied) {
+        let owner = owner.and_then(|bytes| Some(JournalId(bytes.as_ref().try_into().ok()?)));
+        Ok(match (format, owner, applied) {
             (_, Some(of), _) if of != journal => {
                 return Err(StoreError::Foreign { path: path.to_owned(), of, journal });
             }
             (Some(format), _, _) if format.as_ref() != FORMAT.to_be_bytes() => Err(Unusable::OtherVersion),
             (Some(_), Some(_), Some(applied)) => {
-                Ok(Opened { store, applied: Position(applied), rebuilt: None })
+                Ok(OpenedStore { store, applied: Position(applied), rebuilt: None })
             }
             (_, _, _) => Err(Unusable::Damaged("it does not say what it holds".to_owned())),
         })
@@ -351,8 +356,9 @@ impl Store {
     ) -> Result<Vec<v1::StoredStatus>, StoreError> {
         // Ids begin with the millisecond of submission, so their order is that of time.
         let end = before.map_or([u8::MAX; 17].to_vec(), |id| id.0.as_bytes().to_vec());
-        let older = || self.statuses.range(..end.as_slice()).rev();
-        let values = self.guard(|| older().take(limit).collect::<Result<Vec<_>, _>>())?;
+        let values = self.guard(|| {
+            self.statuses.range(..end.as_slice()).rev().take(limit).collect::<Result<Vec<_>, _>>()
+        })?;
         values.iter().map(|(_, value)| self.decode(value)).collect()
     }
 
@@ -380,10 +386,11 @@ impl Store {
         let mut left_out = 0;
         let mut rows = self.exclusions.iter();
         while let Some((key, value)) = self.guard(|| rows.next().transpose())? {
+            let Some((host, at)) = exclusion_begun(&key) else { continue };
             // Its key says when it began: what began at another time is not read any further.
-            let Some((host, at)) = exclusion_begun(&key).filter(|(_, at)| between.contains(at)) else {
+            if !between.contains(&at) {
                 continue;
-            };
+            }
             oldest.push((at, host.to_vec(), value));
             if oldest.len() > most {
                 oldest.pop();

@@ -77,19 +77,20 @@ fn benchmarks(question: &asked::Benchmarks, confidence: ConfidenceLevel) -> Resu
         0 => Selection::Drawn,
         size => Selection::DrawnFromFinite { size },
     };
-    let refused = |error| invalid(&error);
+    let wald = benchmarks_by_wald(proportion, precision, confidence, selection);
+    let wilson = benchmarks_by_wilson(proportion, precision, confidence, selection);
     Ok(Advice::Benchmarks {
         confidence,
-        wald: benchmarks_by_wald(proportion, precision, confidence, selection).map_err(refused)?,
-        wilson: benchmarks_by_wilson(proportion, precision, confidence, selection).map_err(refused)?,
+        wald: wald.map_err(|error| invalid(&error))?,
+        wilson: wilson.map_err(|error| invalid(&error))?,
     })
 }
 
 fn repetitions(question: asked::Repetitions, confidence: ConfidenceLevel) -> Result<Advice, Status> {
     let asked::Repetitions { baseline, candidate, goal, power, maximum } = question;
-    let pilot = |values: Vec<f64>, field: &str| sample(values, &format!("repetitions.{field}"));
-    let candidate = if candidate.is_empty() { None } else { Some(pilot(candidate, "candidate")?) };
-    let baseline = pilot(baseline, "baseline")?;
+    let candidate =
+        if candidate.is_empty() { None } else { Some(sample(candidate, "repetitions.candidate")?) };
+    let baseline = sample(baseline, "repetitions.baseline")?;
     let maximum = maximum.unwrap_or(USUAL_MAXIMUM);
     let trimmed = TrimmedDetection::new(&baseline, candidate.as_ref(), TrimShare::USUAL);
     let trimmed = trimmed.map(|pilot| pilot.at_upper_limit(ASSURANCE));
@@ -131,7 +132,8 @@ fn repetitions(question: asked::Repetitions, confidence: ConfidenceLevel) -> Res
 
 /// What the methods gave; the first refusal when none gave anything.
 fn by_each(by_method: Vec<Result<RequiredRuns, RequiredError>>) -> Result<Advice, Status> {
-    let (mut required, mut refused) = (Vec::new(), Vec::new());
+    let mut required = Vec::new();
+    let mut refused = Vec::new();
     for answer in by_method {
         match answer {
             Ok(runs) => required.push(runs),
@@ -154,16 +156,16 @@ fn levels(question: asked::Levels, confidence: ConfidenceLevel) -> Result<Advice
     let pilot = LevelTree::balanced(values, &counts).map_err(|error| invalid(&error))?;
     let effects = RandomEffects::new(&pilot);
     let components = VarianceComponents::from_pilot(&effects, &Reshaped::new(&pilot));
-    let refused = |error| invalid(&error);
-    let costs = Costs::new(costs).map_err(refused)?;
-    let plan = RepetitionPlan::new(components, costs).map_err(refused)?;
+    let costs = Costs::new(costs).map_err(|error| invalid(&error))?;
+    let plan = RepetitionPlan::new(components, costs).map_err(|error| invalid(&error))?;
+    let within = budget.map(|budget| plan.within(budget, confidence)).transpose();
     Ok(Advice::Levels {
         mean: effects.mean(),
         levels: effects.levels().to_vec(),
         repetitions: plan.repetitions().to_vec(),
         unrounded: plan.unrounded().to_vec(),
         highest: plan.highest(),
-        within: budget.map(|budget| plan.within(budget, confidence)).transpose().map_err(refused)?,
+        within: within.map_err(|error| invalid(&error))?,
     })
 }
 

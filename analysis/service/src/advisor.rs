@@ -56,14 +56,14 @@ async fn advise(reporter: Reporter) {
         let mut decided = 0_u32;
         match follow(&reporter, &mut decided).await {
             Ok(()) => {}
-            Err(Trouble { status, .. }) if status.code() == Code::Unimplemented => {
+            Err(AdviceFailure { status, .. }) if status.code() == Code::Unimplemented => {
                 tracing::warn!("the coordinator is of a release without rules; it is not advised");
                 return;
             }
-            Err(Trouble { status, .. }) if status.code() == Code::Unavailable => {
+            Err(AdviceFailure { status, .. }) if status.code() == Code::Unavailable => {
                 tracing::debug!(%status, "the coordinator is away");
             }
-            Err(Trouble { experiment, status }) => {
+            Err(AdviceFailure { experiment, status }) => {
                 let experiment = experiment.map(tracing::field::display);
                 tracing::error!(experiment, %status, "a rule could not be applied; it is tried again");
             }
@@ -73,29 +73,29 @@ async fn advise(reporter: Reporter) {
     }
 }
 
-/// What went wrong, and with which experiment, where it was one's.
-struct Trouble {
+/// A failure, with the experiment that it is of, if it is of one.
+struct AdviceFailure {
     experiment: Option<ExperimentId>,
     status: Status,
 }
 
-impl From<Status> for Trouble {
+impl From<Status> for AdviceFailure {
     fn from(status: Status) -> Self {
         Self { experiment: None, status }
     }
 }
 
 /// Decides whatever awaits it, until the coordinator stops or a decision cannot be made: then all are told again.
-async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), Trouble> {
+async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), AdviceFailure> {
     let request = v1::UndecidedRequest {};
     let undecided = reporter.experiments().watch_undecided(request).await;
     let mut undecided = undecided.map_err(|status| from_coordinator(&status))?.into_inner();
     while let Some(told) = undecided.message().await.map_err(|status| from_coordinator(&status))? {
         let id = experiment_named(&told.experiment, "experiment")
             .map_err(|error| Status::data_loss(error.to_string()))?;
-        let of_experiment = |status| Trouble { experiment: Some(id), status };
-        let decision = reporter.compute_rule(id, decide).await.map_err(of_experiment)?;
-        send(&mut reporter.experiments(), id, decision).await.map_err(of_experiment)?;
+        let failure = |status| AdviceFailure { experiment: Some(id), status };
+        let decision = reporter.compute_rule(id, decide).await.map_err(failure)?;
+        send(&mut reporter.experiments(), id, decision).await.map_err(failure)?;
         *decided += 1;
     }
     Ok(())
@@ -115,7 +115,7 @@ async fn send(experiments: &mut Experiments, id: ExperimentId, decision: Decisio
     };
     match experiments.decide(request).await {
         Ok(_) => {
-            tracing::info!(experiment = %id, from, further = runs, "a rule was applied");
+            tracing::info!(experiment = %id, from, further = runs, "applied stopping rule");
             Ok(())
         }
         // Another advisor was first, or it was cancelled or finished meanwhile.

@@ -59,7 +59,7 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
         noise_threshold: threshold(noise_threshold)?,
         faster_by: Vec::new(),
         better: if higher_is_better { Preference::Higher } else { Preference::Lower },
-        weights: of_weights(weighting, weights)?,
+        weights: benchmark_weights(weighting, weights)?,
         selection: selection(drawn, population)?,
         seed: Seed(seed),
     })
@@ -102,7 +102,7 @@ fn named_sample(benchmark: v1::SampledBenchmark, field: &str) -> Result<NamedSam
     Ok(NamedSample::new(name, runs.collect()))
 }
 
-fn of_weights(weighting: i32, weights: Vec<f64>) -> Result<BenchmarkWeights, Status> {
+fn benchmark_weights(weighting: i32, weights: Vec<f64>) -> Result<BenchmarkWeights, Status> {
     let weighting = Weighting::try_from(weighting).map_err(|_| {
         Status::invalid_argument(format!("weighting: {weighting} is a value that only a newer release knows"))
     })?;

@@ -10,7 +10,9 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, transport::Channel};
 
-use crate::{advise, compare, observations, reporter::Asked, reporter::Reporter, reporter::json, watch};
+use crate::{
+    advise, compare, observations, reporter::ReportQuestion, reporter::Reporter, reporter::json, watch,
+};
 
 /// Requests held at once that bring what is to be computed, of which each user has a share: each may be a message of the largest
 /// size.
@@ -69,7 +71,8 @@ impl Analysis for AnalysisDoor {
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<v1::ReportResponse>, Status> {
         let who = who(&request);
-        let report = self.reporter.report(Asked::try_from(request.into_inner())?, who.as_ref()).await?;
+        let report =
+            self.reporter.report(ReportQuestion::try_from(request.into_inner())?, who.as_ref()).await?;
         Ok(Response::new(report))
     }
 
@@ -80,7 +83,7 @@ impl Analysis for AnalysisDoor {
         request: Request<v1::ObservationsRequest>,
     ) -> Result<Response<Self::ObservationsStream>, Status> {
         let who = who(&request);
-        let asked = observations::Asked::try_from(request.into_inner())?;
+        let asked = observations::TableRequest::try_from(request.into_inner())?;
         let permit = self.tables.try_acquire(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted(with_hint(
                 "as many tables are being written already as one may have at once",
@@ -98,7 +101,7 @@ impl Analysis for AnalysisDoor {
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let who = who(&request);
-        let asked = Asked::try_from(request.into_inner())?;
+        let asked = ReportQuestion::try_from(request.into_inner())?;
         let permit = self.watches.try_acquire(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted("as many experiments are watched already as one may watch at once")
         })?;

@@ -72,8 +72,8 @@ impl Intake {
             (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages, exclusions }) => {
                 let status = *status;
                 if status.experiment != self.experiment {
-                    let (found, expected) = (status.experiment, self.experiment);
-                    return Err(IntakeError::Experiment { found, expected });
+                    let found = status.experiment;
+                    return Err(IntakeError::Experiment { found, expected: self.experiment });
                 }
                 let experiment = *experiment;
                 let order = Vec::new();

@@ -6,7 +6,7 @@
 //!
 //! In reading order: [`routes`] and [`Service`]; `door` (requests), `reporter` (reports of what the
 //! coordinator has), `intake` (an export becomes a study), `watch` (reports as observations arrive), `observations` (the
-//! table of them), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
+//! table of them), `compare`, `advise`, `limiter` (how many compute at once); [`Advisor`]
 //! (the rules of repetition, applied for the coordinator); [`recompute`] (a report without a coordinator).
 
 mod advise;
@@ -14,10 +14,10 @@ mod advisor;
 mod compare;
 mod door;
 mod intake;
+mod limiter;
 mod observations;
 mod reporter;
 mod service;
-mod turns;
 mod watch;
 
 pub use advisor::Advisor;

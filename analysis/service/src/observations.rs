@@ -25,7 +25,7 @@ const PAGES_AHEAD: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is asked of a table.
-pub(crate) struct Asked {
+pub(crate) struct TableRequest {
     experiment: ExperimentId,
     form: ExportForm,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Asked {
 type Page = Result<v1::ExportChunk, Status>;
 type Chunk = Result<v1::ObservationsChunk, Status>;
 
-impl TryFrom<v1::ObservationsRequest> for Asked {
+impl TryFrom<v1::ObservationsRequest> for TableRequest {
     type Error = Status;
 
     fn try_from(request: v1::ObservationsRequest) -> Result<Self, Status> {
@@ -56,7 +56,7 @@ impl TryFrom<v1::ObservationsRequest> for Asked {
 /// Begins to write a table while it holds a permit; its chunks are sent as they are full.
 pub(crate) async fn begin(
     reporter: &Reporter,
-    asked: Asked,
+    asked: TableRequest,
     permit: FairPermit,
 ) -> Result<Receiver<Chunk>, Status> {
     let mut export = reporter.export(asked.experiment).await?;

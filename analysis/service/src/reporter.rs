@@ -12,7 +12,9 @@ use speedup_report::{Document, html, markdown};
 use tokio::{sync::mpsc, task::spawn_blocking};
 use tonic::{Status, transport::Channel};
 
-use crate::{from_coordinator, intake::Intake, level, threshold, turns::Turn, turns::Turns};
+use crate::{
+    from_coordinator, intake::Intake, level, limiter::ComputePermit, limiter::ConcurrencyLimiter, threshold,
+};
 
 /// Pieces of an export that come while those before them are taken in.
 const PIECES_AHEAD: usize = 3;
@@ -23,12 +25,12 @@ const ENVELOPE_BYTES: usize = 1 << 10;
 #[derive(Clone)]
 pub(crate) struct Reporter {
     coordinator: ExperimentsClient<Channel>,
-    turns: Arc<Turns>,
+    limiter: Arc<ConcurrencyLimiter>,
 }
 
 /// What is asked of a report.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct ReportQuestion {
     pub(crate) experiment: ExperimentId,
     options: ReportOptions,
     form: Form,
@@ -36,7 +38,7 @@ pub(crate) struct Asked {
 
 impl Reporter {
     pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
-        Self { coordinator, turns: Arc::new(Turns::new()) }
+        Self { coordinator, limiter: Arc::new(ConcurrencyLimiter::new()) }
     }
 
     pub(crate) fn experiments(&self) -> ExperimentsClient<Channel> {
@@ -44,8 +46,8 @@ impl Reporter {
     }
 
     /// The next turn at computing.
-    pub(crate) async fn turn(&self, who: Option<&Identity>) -> Result<Turn, Status> {
-        self.turns.next(who).await
+    pub(crate) async fn turn(&self, who: Option<&Identity>) -> Result<ComputePermit, Status> {
+        self.limiter.next(who).await
     }
 
     /// What `apply` makes of an experiment's rule.
@@ -61,7 +63,7 @@ impl Reporter {
 
     pub(crate) async fn report(
         &self,
-        asked: Asked,
+        asked: ReportQuestion,
         who: Option<&Identity>,
     ) -> Result<v1::ReportResponse, Status> {
         // The turn is taken before the export: it is the values of the runs that fill the memory.
@@ -109,7 +111,7 @@ impl Reporter {
     }
 }
 
-impl TryFrom<v1::ReportRequest> for Asked {
+impl TryFrom<v1::ReportRequest> for ReportQuestion {
     type Error = Status;
 
     fn try_from(request: v1::ReportRequest) -> Result<Self, Status> {
@@ -135,7 +137,7 @@ impl TryFrom<v1::ReportRequest> for Asked {
     }
 }
 
-pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<v1::ReportResponse, Status> {
+pub(crate) fn report_of(study: &Study, asked: ReportQuestion) -> Result<v1::ReportResponse, Status> {
     const WHAT: &str = "the report";
     let report = study.report_with(asked.options);
     let report = report.map_err(|error| Status::failed_precondition(error.to_string()))?;
@@ -172,7 +174,7 @@ pub fn recompute(
     request: v1::ReportRequest,
     pieces: impl IntoIterator<Item = v1::ExportChunk>,
 ) -> Result<String, Status> {
-    let asked = Asked::try_from(request)?;
+    let asked = ReportQuestion::try_from(request)?;
     let mut intake = Intake::new(asked.experiment);
     for piece in pieces {
         intake.take(piece)?;

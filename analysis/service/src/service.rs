@@ -60,7 +60,7 @@ pub async fn start(options: Options) -> Result<Service, AnalysisStartError> {
     let advisor = Advisor::start(coordinator.clone(), ());
     let door = crate::service_of(coordinator);
     let server = tokio::spawn(Server::builder().add_service(door).serve_with_incoming(incoming));
-    tracing::info!(%address, "the analysis listens");
+    tracing::info!(%address, "analysis service listening");
     Ok(Service { address, advisor, server })
 }
 

@@ -11,7 +11,7 @@ use speedup_proto::v1;
 use tokio::sync::mpsc::Sender;
 use tonic::{Status, Streaming};
 
-use crate::{from_coordinator, reporter::Asked, reporter::Reporter};
+use crate::{from_coordinator, reporter::ReportQuestion, reporter::Reporter};
 
 /// The shortest time from one report to the next: nobody reads faster.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(status: &v1::ExperimentStatus) -> Self {
+    fn from_status(status: &v1::ExperimentStatus) -> Self {
         let tally = status.tally.unwrap_or_default();
         Self {
             ended: [tally.measured, tally.failed, tally.abandoned, tally.cancelled, tally.lost_attempts],
@@ -44,7 +44,7 @@ type Reports = Sender<Result<v1::ReportResponse, Status>>;
 /// Sends a report now and after changes, until the experiment is finished or nobody listens.
 pub(crate) async fn watch(
     reporter: &Reporter,
-    asked: Asked,
+    asked: ReportQuestion,
     who: Option<&Identity>,
     statuses: Streaming<v1::ExperimentStatus>,
     reports: &Reports,
@@ -60,7 +60,7 @@ pub(crate) async fn watch(
 
 async fn tell(
     reporter: &Reporter,
-    asked: Asked,
+    asked: ReportQuestion,
     who: Option<&Identity>,
     mut statuses: Streaming<v1::ExperimentStatus>,
     reports: &Reports,
@@ -97,7 +97,7 @@ async fn changed(
 
 async fn next(statuses: &mut Streaming<v1::ExperimentStatus>) -> Result<Evidence, Status> {
     match statuses.message().await {
-        Ok(Some(status)) => Ok(Evidence::of(&status)),
+        Ok(Some(status)) => Ok(Evidence::from_status(&status)),
         Ok(None) => Err(Status::unavailable(with_hint(
             "the coordinator stopped before the experiment was finished",
             Some("watch again when it is back"),

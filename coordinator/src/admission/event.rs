@@ -78,8 +78,6 @@ impl TryFrom<wire::AccessEvent> for AccessEvent {
     type Error = MalformedEvent;
 
     fn try_from(event: wire::AccessEvent) -> Result<Self, MalformedEvent> {
-        let token = |bytes: &[u8]| TokenId::from_bytes(bytes).ok_or(MalformedEvent("token"));
-        let serial = |bytes: &[u8]| Serial::from_bytes(bytes).ok_or(MalformedEvent("serial number"));
         let change = match event.change.ok_or(MalformedEvent("change"))? {
             Kept::TokenCreated(wire::TokenCreated { token: id, role, name, uses, expires_s }) => {
                 created(token(&id)?, &role, name, Uses::Times(uses), expires_s)?
@@ -92,7 +90,7 @@ impl TryFrom<wire::AccessEvent> for AccessEvent {
                 serial: serial(&issued.serial)?,
                 identity: Identity::from_uri(&issued.identity).map_err(|_| MalformedEvent("identity"))?,
                 not_after: issued.not_after_s,
-                token: (!issued.token.is_empty()).then(|| token(&issued.token)).transpose()?,
+                token: if issued.token.is_empty() { None } else { Some(token(&issued.token)?) },
             },
             Kept::CertificateRevoked(revoked) => {
                 Change::CertificateRevoked { serial: serial(&revoked.serial)? }
@@ -100,6 +98,14 @@ impl TryFrom<wire::AccessEvent> for AccessEvent {
         };
         Ok(Self { at: event.at_s, by: event.by, change })
     }
+}
+
+fn token(bytes: &[u8]) -> Result<TokenId, MalformedEvent> {
+    TokenId::from_bytes(bytes).ok_or(MalformedEvent("token"))
+}
+
+fn serial(bytes: &[u8]) -> Result<Serial, MalformedEvent> {
+    Serial::from_bytes(bytes).ok_or(MalformedEvent("serial number"))
 }
 
 fn created(

@@ -68,7 +68,7 @@ speedup_core::hints! { AdmissionError:
 
 /// Why a request got no answer.
 #[derive(Clone, Debug, Error)]
-pub(crate) enum Unheard {
+pub(crate) enum AdmissionRequestError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
@@ -113,8 +113,8 @@ enum Message {
 }
 
 /// Decides in the registry; gives what to do when it is durable, or is known not to be.
-type Job = Box<dyn FnOnce(&Registry, &Authority, u64) -> (Vec<AccessEvent>, After) + Send>;
-type After = Box<dyn FnOnce(Result<(), Unheard>) + Send>;
+type Job = Box<dyn FnOnce(&Registry, &Authority, u64) -> (Vec<AccessEvent>, Completion) + Send>;
+type Completion = Box<dyn FnOnce(Result<(), AdmissionRequestError>) + Send>;
 
 impl Admission {
     /// The admissions kept in a data directory. `revoked` is told of each certificate that was ended.
@@ -140,7 +140,8 @@ impl Admission {
         let authority = Arc::new(Authority::open(&directory)?);
         let registry = Arc::new(RwLock::new(replay(&journal, &path)?));
         let (jobs, waiting) = mpsc::channel(WAITING);
-        let mut keeper = Keeper { journal, registry: registry.clone(), authority: authority.clone(), fault };
+        let mut keeper =
+            AdmissionWriter { journal, registry: registry.clone(), authority: authority.clone(), fault };
         keeper.end_surplus().map_err(AdmissionError::Write)?;
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
@@ -218,7 +219,7 @@ impl Admission {
         revoked.map(drop).map_err(|error| OwnError::Unheard(error.to_string()))
     }
 
-    pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Unheard> {
+    pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, AdmissionRequestError> {
         let token = Token::random(self.authority.fingerprint());
         self.ask(move |registry, _, now| {
             let change = registry.create_token(now, token.id(), &new)?;
@@ -232,7 +233,7 @@ impl Admission {
         token: TokenId,
         name: String,
         request: Vec<u8>,
-    ) -> Result<Issued, Unheard> {
+    ) -> Result<Issued, AdmissionRequestError> {
         self.ask(move |registry, authority, now| {
             let Enrolment { identity, by, lifetime } = registry.enrolled(now, token, &name)?;
             let mut replaced = registry.end_replaced(now, &identity, None);
@@ -256,7 +257,7 @@ impl Admission {
         identity: Identity,
         request: Vec<u8>,
         by: String,
-    ) -> Result<Issued, Unheard> {
+    ) -> Result<Issued, AdmissionRequestError> {
         self.ask(move |registry, authority, now| {
             registry.require_place(now, &identity)?;
             issue(authority, now, identity, &request, by)
@@ -269,7 +270,7 @@ impl Admission {
         &self,
         certificate: Arc<Certificate>,
         request: Vec<u8>,
-    ) -> Result<Issued, Unheard> {
+    ) -> Result<Issued, AdmissionRequestError> {
         self.ask(move |registry, authority, now| {
             let Certificate { identity, serial, .. } = &*certificate;
             // It may have been revoked since the guard let it in.
@@ -287,7 +288,11 @@ impl Admission {
         .await
     }
 
-    pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Revocation, Unheard> {
+    pub(crate) async fn revoke(
+        &self,
+        target: Target,
+        by: String,
+    ) -> Result<Revocation, AdmissionRequestError> {
         self.ask(move |registry, _, now| {
             let mut events = Vec::new();
             let mut revoked = Revocation::default();
@@ -319,8 +324,10 @@ impl Admission {
 
     async fn ask<T: Send + 'static>(
         &self,
-        decide: impl FnOnce(&Registry, &Authority, u64) -> Result<(Vec<AccessEvent>, T), Unheard> + Send + 'static,
-    ) -> Result<T, Unheard> {
+        decide: impl FnOnce(&Registry, &Authority, u64) -> Result<(Vec<AccessEvent>, T), AdmissionRequestError>
+        + Send
+        + 'static,
+    ) -> Result<T, AdmissionRequestError> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |registry, authority, now| {
             let (events, decided) = match decide(registry, authority, now) {
@@ -328,11 +335,11 @@ impl Admission {
                 Err(refusal) => (Vec::new(), Err(refusal)),
             };
             // Who asked may be gone.
-            let after: After = Box::new(move |durable| drop(reply.send(durable.and(decided))));
+            let after: Completion = Box::new(move |durable| drop(reply.send(durable.and(decided))));
             (events, after)
         });
-        self.jobs.send(Message::Do(job)).await.map_err(|_| Unheard::Gone)?;
-        answer.await.map_err(|_| Unheard::Gone)?
+        self.jobs.send(Message::Do(job)).await.map_err(|_| AdmissionRequestError::Gone)?;
+        answer.await.map_err(|_| AdmissionRequestError::Gone)?
     }
 }
 
@@ -342,7 +349,7 @@ fn issue(
     identity: Identity,
     request: &[u8],
     by: String,
-) -> Result<(Vec<AccessEvent>, Issued), Unheard> {
+) -> Result<(Vec<AccessEvent>, Issued), AdmissionRequestError> {
     let issued = authority.issue(&identity, request, now)?;
     Ok((vec![recorded(now, identity, &issued, by, None)], issued))
 }
@@ -377,14 +384,14 @@ fn replay(journal: &Journal, path: &Path) -> Result<Registry, AdmissionError> {
     Ok(registry)
 }
 
-struct Keeper {
+struct AdmissionWriter {
     journal: Journal,
     registry: Arc<RwLock<Registry>>,
     authority: Arc<Authority>,
     fault: Fault,
 }
 
-impl Keeper {
+impl AdmissionWriter {
     fn run(mut self, mut waiting: mpsc::Receiver<Message>, revoked: &dyn Fn(Serial)) {
         let _vital = self.fault.watch_over("the keeper of admissions");
         let mut batch = Vec::with_capacity(BATCH);
@@ -396,7 +403,7 @@ impl Keeper {
                 tracing::error!("access can no longer change: {}", with_causes(&error));
                 self.fault.report(Broken::Admissions(with_causes(&error)));
                 for after in afters {
-                    after(Err(Unheard::Broken));
+                    after(Err(AdmissionRequestError::Broken));
                 }
                 return;
             }
@@ -421,9 +428,10 @@ impl Keeper {
     }
 
     /// Decides one after the other, each on what those before have changed.
-    fn decide(&self, batch: &mut Vec<Message>) -> (Vec<AccessEvent>, Vec<After>) {
+    fn decide(&self, batch: &mut Vec<Message>) -> (Vec<AccessEvent>, Vec<Completion>) {
         let now = unix_seconds();
-        let (mut events, mut afters) = (Vec::new(), Vec::with_capacity(batch.len()));
+        let mut events = Vec::new();
+        let mut afters = Vec::with_capacity(batch.len());
         if self.read().is_outdated(now) {
             self.write().recount(now);
         }
@@ -433,7 +441,9 @@ impl Keeper {
             let (came, after) = job(&self.read(), &self.authority, now);
             if !came.is_empty() {
                 let mut registry = self.write();
-                came.iter().for_each(|event| registry.evolve(event));
+                for event in &came {
+                    registry.evolve(event);
+                }
             }
             events.extend(came);
             afters.push(after);
@@ -453,7 +463,9 @@ impl Keeper {
             self.commit(batch)?;
         }
         let mut registry = self.write();
-        events.iter().for_each(|event| registry.evolve(event));
+        for event in &events {
+            registry.evolve(event);
+        }
         Ok(())
     }
 

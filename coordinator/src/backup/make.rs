@@ -4,7 +4,7 @@ use std::{fs, fs::File, io, io::ErrorKind, io::Read as _, io::Write as _, path::
 
 use speedup_journal::{Position, Reader, durable, durable::parent_of, private};
 
-use super::{BackupError, Contents, MANIFEST, disk, manifest::Manifest, manifest::Saved};
+use super::{BackupError, Contents, MANIFEST, disk, manifest::Manifest, manifest::SavedFile};
 use crate::{blobs, provision};
 
 /// What a copy passes through memory at once.
@@ -20,7 +20,7 @@ pub fn back_up(data: &Path, to: &Path) -> Result<Contents, BackupError> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(disk("remove", &draft)(error)),
         Ok(()) | Err(_) => {}
     }
-    let mut making = Making { data, draft: &draft, files: Vec::new() };
+    let mut making = BackupWriter { data, draft: &draft, files: Vec::new() };
     let contents = making.make().inspect_err(|_| {
         // What is left of it is removed by the next one as well.
         let _ = fs::remove_dir_all(&draft);
@@ -30,13 +30,13 @@ pub fn back_up(data: &Path, to: &Path) -> Result<Contents, BackupError> {
     Ok(contents)
 }
 
-struct Making<'a> {
+struct BackupWriter<'a> {
     data: &'a Path,
     draft: &'a Path,
-    files: Vec<Saved>,
+    files: Vec<SavedFile>,
 }
 
-impl Making<'_> {
+impl BackupWriter<'_> {
     fn make(&mut self) -> Result<Contents, BackupError> {
         make_directory(self.draft)?;
         // First the journal: contents are put before anything names them, so that all that it names is copied after.
@@ -105,7 +105,7 @@ impl Making<'_> {
             let what = format!("it has {copied} bytes instead of {bytes}");
             return Err(BackupError::Damaged { path: from, what });
         }
-        self.files.push(Saved { path: path.to_owned(), bytes: copied, hash });
+        self.files.push(SavedFile { path: path.to_owned(), bytes: copied, hash });
         Ok(())
     }
 }
@@ -123,10 +123,15 @@ pub(super) fn copy(
     to: &Path,
 ) -> Result<(u64, blake3::Hash), BackupError> {
     let mut file = create(to)?;
-    let (mut hasher, mut copied, mut piece) = (blake3::Hasher::new(), 0, vec![0; PIECE]);
+    let mut hasher = blake3::Hasher::new();
+    let mut copied = 0;
+    let mut piece = vec![0; PIECE];
     loop {
-        let read = from.read(&mut piece).map_err(disk("read", from_path))?;
-        let Some(read) = piece.get(..read).filter(|read| !read.is_empty()) else { break };
+        let bytes = from.read(&mut piece).map_err(disk("read", from_path))?;
+        let read = &piece[..bytes];
+        if read.is_empty() {
+            break;
+        }
         hasher.update(read);
         file.write_all(read).map_err(disk("write", to))?;
         copied += read.len() as u64;

@@ -19,11 +19,11 @@ pub(super) struct Manifest {
     /// All events of the journal before this one are in it.
     pub(super) position: Position,
     /// Its files, ascending by path.
-    pub(super) files: Vec<Saved>,
+    pub(super) files: Vec<SavedFile>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Saved {
+pub(super) struct SavedFile {
     /// Where it lies below the data directory, with `/`.
     pub(super) path: String,
     pub(super) bytes: u64,
@@ -51,7 +51,7 @@ pub enum ManifestError {
 impl Manifest {
     pub(super) fn encode(&self) -> String {
         let mut text = format!("{TITLE}{VERSION}\nrelease {}\nposition {}\n", self.release, self.position.0);
-        for Saved { path, bytes, hash } in &self.files {
+        for SavedFile { path, bytes, hash } in &self.files {
             let _ = writeln!(text, "file {} {bytes} {path}", hash.to_hex());
         }
         let end = blake3::hash(text.as_bytes());
@@ -84,7 +84,7 @@ impl Manifest {
     }
 }
 
-fn saved(number: usize, line: &str) -> Result<Saved, ManifestError> {
+fn saved(number: usize, line: &str) -> Result<SavedFile, ManifestError> {
     let wrong = || ManifestError::Line(number);
     let mut words = line.strip_prefix("file ").ok_or_else(wrong)?.splitn(3, ' ');
     let mut word = || words.next().ok_or_else(wrong);
@@ -95,7 +95,7 @@ fn saved(number: usize, line: &str) -> Result<Saved, ManifestError> {
     if path.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
         return Err(ManifestError::Path(number));
     }
-    Ok(Saved { path, bytes, hash })
+    Ok(SavedFile { path, bytes, hash })
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn manifest(path: &str) -> Manifest {
-        let saved = Saved { path: path.to_owned(), bytes: 3, hash: blake3::hash(b"abc") };
+        let saved = SavedFile { path: path.to_owned(), bytes: 3, hash: blake3::hash(b"abc") };
         Manifest { release: "0.1.0".to_owned(), position: Position(7), files: vec![saved] }
     }
 

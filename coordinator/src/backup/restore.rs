@@ -6,7 +6,7 @@ use speedup_core::value::bounded::read_at_most;
 use speedup_journal::{Reader, durable::parent_of};
 
 use super::make::{copy, make_directory, sync_below, sync_directory};
-use super::manifest::{MAX_BYTES, Manifest, Saved};
+use super::manifest::{MAX_BYTES, Manifest, SavedFile};
 use super::{BackupError, Contents, MANIFEST, ManifestError, disk};
 
 /// The folder of a data directory in which a restore gathers what it has checked. No coordinator starts while it is there.
@@ -61,7 +61,7 @@ fn gather(manifest: &Manifest, from: &Path, gathered: &Path) -> Result<(), Backu
 }
 
 /// Copies a file that is what was saved.
-fn check(saved: &Saved, from: &Path, gathered: &Path) -> Result<(), BackupError> {
+fn check(saved: &SavedFile, from: &Path, gathered: &Path) -> Result<(), BackupError> {
     let path = from.join(&saved.path);
     let damaged = |what: String| BackupError::Damaged { path: path.clone(), what };
     let file = match File::open(&path) {

@@ -112,12 +112,12 @@ fn commit_until_it_fails(fault: Fault, left: usize) -> (usize, u64) {
     let answered = Arc::new(AtomicUsize::new(0));
     let group = |at| {
         let count = answered.clone();
-        Group {
+        CommitBatch {
             events: vec![Event { at: Timestamp(at), change: Change::CoordinatorStarted }],
             answers: vec![Box::new(move || {
                 count.fetch_add(1, Ordering::Relaxed);
             })],
-            ..Group::default()
+            ..CommitBatch::default()
         }
     };
     let error = (0..20).find_map(|at| committer.commit(group(at)).err()).expect("the failure is told");

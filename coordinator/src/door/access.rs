@@ -14,7 +14,9 @@ use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Reply};
-use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard, Uses};
+use crate::admission::{
+    Admission, AdmissionRequestError, Holder, NewToken, Refusal, Target, TokenState, Uses,
+};
 use crate::handle::Handle;
 use crate::metrics::{Metrics, RefusedEnrolment};
 
@@ -44,7 +46,7 @@ impl Access for AccessDoor {
             Err(error) => {
                 tracing::warn!(%token, "refused to enrol: {error}");
                 self.metrics.refused_enrolment(refused(&error));
-                if matches!(error, Unheard::Refused(Refusal::Token)) {
+                if matches!(error, AdmissionRequestError::Refused(Refusal::Token)) {
                     tokio::time::sleep(SECOND_THOUGHT).await;
                 }
                 Err(unheard(&error))
@@ -67,17 +69,17 @@ impl Access for AccessDoor {
     }
 
     async fn issue(&self, request: Request<v1::IssueRequest>) -> Reply<v1::IssuedCertificate> {
-        let by = Caller::of(&request)?.name("")?;
+        let by = Caller::from_request(&request)?.name("")?;
         let v1::IssueRequest { name, role, signing_request } = request.into_inner();
         let identity = Identity::proposed(&name, self::role(&role)?);
         let identity = identity.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        tracing::info!(%identity, by, "a certificate is made");
+        tracing::info!(%identity, by, "issued certificate");
         let issued = self.admission.issue(identity, signing_request, by).await;
         issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
     }
 
     async fn who_am_i(&self, request: Request<v1::WhoAmIRequest>) -> Reply<v1::CertificateStatus> {
-        let status = match Caller::of(&request)? {
+        let status = match Caller::from_request(&request)? {
             Caller::Known(certificate) => {
                 // A job's is not renewed.
                 let registry = self.admission.registry();
@@ -99,7 +101,7 @@ impl Access for AccessDoor {
     }
 
     async fn create_token(&self, request: Request<v1::CreateTokenRequest>) -> Reply<v1::CreateTokenResponse> {
-        let by = Caller::of(&request)?.name("")?;
+        let by = Caller::from_request(&request)?.name("")?;
         let v1::CreateTokenRequest { role, name, uses, lifetime, reusable } = request.into_inner();
         let uses = match (reusable, uses) {
             (false, times) => Uses::Times(times),
@@ -109,11 +111,12 @@ impl Access for AccessDoor {
             }
         };
         let lifetime = lifetime.map_or(Ok(0), |lifetime| span_in_seconds(&lifetime, "lifetime"))?;
-        let (role, name) = (self::role(&role)?, Some(name).filter(|name| !name.is_empty()));
+        let role = self::role(&role)?;
+        let name = Some(name).filter(|name| !name.is_empty());
         let asked = NewToken { role, name, uses, lifetime, by: by.clone() };
         let token = self.admission.create_token(asked).await.map_err(|error| unheard(&error))?;
         let id = token.id();
-        tracing::info!(token = %id, %role, ?uses, lifetime, by, "a token was made");
+        tracing::info!(token = %id, %role, ?uses, lifetime, by, "created token");
         let registry = self.admission.registry();
         let status = registry.token(id).map(|state| token_status(id, state));
         Ok(Response::new(v1::CreateTokenResponse { token: token.text(), status }))
@@ -125,7 +128,7 @@ impl Access for AccessDoor {
 
     async fn revoke(&self, request: Request<v1::RevokeRequest>) -> Reply<v1::AccessList> {
         use v1::revoke_request::What;
-        let by = Caller::of(&request)?.name("")?;
+        let by = Caller::from_request(&request)?.name("")?;
         let what = request.into_inner().what;
         let target = match what.ok_or_else(|| Status::invalid_argument("nothing is named"))? {
             What::User(name) => Target::User(name),
@@ -138,6 +141,7 @@ impl Access for AccessDoor {
             What::Token(digits) => Target::Token(hex_bytes(&digits, TOKEN_ID_BYTES, "token")?),
         };
         let revoked = self.admission.revoke(target, by.clone()).await.map_err(|error| unheard(&error))?;
+        // A host may have several certificates, and is reset once.
         let mut answer = v1::AccessList::default();
         let mut agents = BTreeSet::new();
         for (serial, holder) in &revoked.certificates {
@@ -150,7 +154,7 @@ impl Access for AccessDoor {
             answer.tokens.push(token_status(*id, token));
         }
         let v1::AccessList { tokens, certificates, .. } = &answer;
-        tracing::info!(by, certificates = certificates.len(), tokens = tokens.len(), "access was revoked");
+        tracing::info!(by, certificates = certificates.len(), tokens = tokens.len(), "revoked access");
         for host in agents {
             self.reset_unless_held(host, &by).await?;
         }
@@ -163,14 +167,11 @@ impl AccessDoor {
     /// another certificate it goes on.
     async fn reset_unless_held(&self, host: &str, by: &str) -> Result<(), Status> {
         let now = unix_seconds();
-        let is_of_host = |identity: &Identity| identity.role() == Role::Agent && identity.name() == host;
         // Expired ones do not count: whoever renews one is the next to be let in.
-        let held = self
-            .admission
-            .registry()
-            .certificates(now)
-            .any(|(_, holder)| is_of_host(&holder.identity) && holder.not_after >= now);
-        if held {
+        let is_held = self.admission.registry().certificates(now).any(|(_, holder)| {
+            holder.identity.role() == Role::Agent && holder.identity.name() == host && holder.not_after >= now
+        });
+        if is_held {
             return Ok(());
         }
         let Ok(host) = HostId::try_from(host.to_owned()) else { return Ok(()) };
@@ -190,7 +191,7 @@ impl AccessDoor {
 
 /// Who may have its own certificate renewed: one who shows one.
 fn own<T>(request: &Request<T>) -> Result<Arc<Certificate>, Status> {
-    match Caller::of(request)? {
+    match Caller::from_request(request)? {
         Caller::Known(certificate) => Ok(certificate),
         Caller::Inside | Caller::Unchecked | Caller::Unknown => {
             Err(Status::unauthenticated("there is no certificate to be renewed"))
@@ -229,14 +230,14 @@ fn certificate_status(serial: Serial, holder: &Holder) -> v1::CertificateStatus 
 }
 
 /// Why somebody is not enrolled, to be counted. What only other requests are refused for cannot come here.
-fn refused(error: &Unheard) -> RefusedEnrolment {
+fn refused(error: &AdmissionRequestError) -> RefusedEnrolment {
     match error {
-        Unheard::Refused(Refusal::Token) => RefusedEnrolment::Token,
-        Unheard::Refused(Refusal::AnotherName(_) | Refusal::NoName | Refusal::Identity(_)) => {
+        AdmissionRequestError::Refused(Refusal::Token) => RefusedEnrolment::Token,
+        AdmissionRequestError::Refused(Refusal::AnotherName(_) | Refusal::NoName | Refusal::Identity(_)) => {
             RefusedEnrolment::Name
         }
-        Unheard::Refused(Refusal::HostTaken(_)) => RefusedEnrolment::HostTaken,
-        Unheard::Refused(
+        AdmissionRequestError::Refused(Refusal::HostTaken(_)) => RefusedEnrolment::HostTaken,
+        AdmissionRequestError::Refused(
             Refusal::TooManyCertificates(_)
             | Refusal::TooManyTokens
             | Refusal::TooManyTokensOf { .. }
@@ -244,7 +245,7 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
             | Refusal::IssuedTooOften { .. },
         ) => RefusedEnrolment::Full,
         // Of other requests than that to enrol.
-        Unheard::Refused(
+        AdmissionRequestError::Refused(
             Refusal::Revoked
             | Refusal::OfReusableToken
             | Refusal::ReusableRole
@@ -255,16 +256,18 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
             | Refusal::Lifetime
             | Refusal::Ambiguous,
         )
-        | Unheard::Issue(_) => RefusedEnrolment::Request,
-        Unheard::Gone | Unheard::Broken => RefusedEnrolment::Unavailable,
+        | AdmissionRequestError::Issue(_) => RefusedEnrolment::Request,
+        AdmissionRequestError::Gone | AdmissionRequestError::Broken => RefusedEnrolment::Unavailable,
     }
 }
 
-fn unheard(error: &Unheard) -> Status {
+fn unheard(error: &AdmissionRequestError) -> Status {
     let refusal = match error {
-        Unheard::Refused(refusal) => refusal,
-        Unheard::Issue(error) => return Status::invalid_argument(error.to_string()),
-        Unheard::Gone | Unheard::Broken => return Status::unavailable(error.to_string()),
+        AdmissionRequestError::Refused(refusal) => refusal,
+        AdmissionRequestError::Issue(error) => return Status::invalid_argument(error.to_string()),
+        AdmissionRequestError::Gone | AdmissionRequestError::Broken => {
+            return Status::unavailable(error.to_string());
+        }
     };
     let text = with_hint(refusal, refusal.hint());
     // What passes with time or by an admin is told from what the caller has to change.

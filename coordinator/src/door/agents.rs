@@ -17,7 +17,8 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{Caller, Reply, files::missing};
 use crate::{
-    blobs::Blobs, group::Down, handle::Gone, handle::Handle, owner::SessionId, provision::Provisioning,
+    blobs::Blobs, committer::AgentSender, handle::Gone, handle::Handle, owner::SessionId,
+    provision::Provisioning,
 };
 
 /// Messages that may wait for an agent. It gets one answer a message of its own, so that only one that does not read
@@ -40,7 +41,7 @@ impl Agents for AgentsDoor {
     type SessionStream = Answers;
 
     async fn session(&self, request: Request<Streaming<v1::AgentMessage>>) -> Reply<Answers> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let mut up = request.into_inner();
         let first = tokio::time::timeout(JOIN_PATIENCE, up.message()).await;
         let first =
@@ -61,7 +62,7 @@ impl Agents for AgentsDoor {
             blobs: self.blobs.clone(),
             provisioning: self.provisioning.clone(),
         };
-        tokio::spawn(door.serve(Joining { facts: *facts, agent, epoch, down }, up, opened));
+        tokio::spawn(door.serve(JoinRequest { facts: *facts, agent, epoch, down }, up, opened));
         match answer.await.map_err(|_| Gone)?? {
             Ok(()) => {}
             Err(refusal) => return Ok(Response::new(turned_away(&refusal, epoch))),
@@ -94,23 +95,24 @@ struct Start {
     epoch: AgentEpoch,
 }
 
-struct Joining {
+struct JoinRequest {
     facts: HostFacts,
     agent: AgentId,
     epoch: AgentEpoch,
-    down: Down,
+    down: AgentSender,
 }
 
 impl AgentsDoor {
     /// Opens a session, carries it, and closes it.
     async fn serve(
         self,
-        joining: Joining,
+        joining: JoinRequest,
         up: Streaming<v1::AgentMessage>,
         opened: oneshot::Sender<Result<Result<(), Refusal>, Gone>>,
     ) {
-        let Joining { facts, agent, epoch, down } = joining;
-        let (host, job) = (facts.host.clone(), facts.job.clone());
+        let JoinRequest { facts, agent, epoch, down } = joining;
+        let host = facts.host.clone();
+        let job = facts.job.clone();
         let engine = job.clone().zip(facts.node.clone());
         let (session, answer) = match self.handle.open(facts, agent, epoch, down).await {
             Ok(Ok(session)) => {
@@ -119,7 +121,9 @@ impl AgentsDoor {
             }
             Ok(Err(refusal)) => {
                 tracing::warn!(%host, %agent, %epoch, "rejected an agent: {refusal}");
-                if let Some((job, node)) = engine.filter(|_| refusal.is_lasting()) {
+                if let Some((job, node)) = engine
+                    && refusal.is_lasting()
+                {
                     let reason = reason(&refusal);
                     self.provisioning.turned_away(RefusedAgent { job, node, reason });
                 }

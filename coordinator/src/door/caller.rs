@@ -37,7 +37,8 @@ impl Peer {
     /// Logs a refusal, the first of a connection where it is seen.
     pub(crate) fn log(&self, path: &str, status: &Status) {
         let reason = status.message().lines().next().unwrap_or_default();
-        let (address, code) = (&*self.address, status.code());
+        let address = &*self.address;
+        let code = status.code();
         if self.is_told.swap(true, Ordering::Relaxed) {
             tracing::debug!(%address, path, ?code, "refused: {reason}");
         } else {
@@ -47,8 +48,8 @@ impl Peer {
 }
 
 impl Caller {
-    /// Who sent a request.
-    pub(crate) fn of<T>(request: &Request<T>) -> Result<Self, Status> {
+    /// The caller who sent a request.
+    pub(crate) fn from_request<T>(request: &Request<T>) -> Result<Self, Status> {
         let peer = request.extensions().get::<Peer>();
         peer.map(|peer| peer.caller.clone()).ok_or_else(|| Status::internal("the caller is unknown"))
     }

@@ -41,12 +41,12 @@ const RELEASE: &str = concat!("speedup/", env!("CARGO_PKG_VERSION"));
 const MAX_CALLS_OF_ONE: usize = 1_024;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Counting {
+pub(crate) struct CallCounter {
     metrics: Metrics,
     calls: Arc<FairSemaphore>,
 }
 
-impl Counting {
+impl CallCounter {
     pub(crate) fn new(metrics: Metrics) -> Self {
         // All together are bounded by the connections.
         Self { metrics, calls: FairSemaphore::with_most(usize::MAX, MAX_CALLS_OF_ONE) }
@@ -55,20 +55,20 @@ impl Counting {
 
 /// Doors whose calls are counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Counted<S> {
-    counting: Counting,
+pub(crate) struct CountedService<S> {
+    counting: CallCounter,
     inner: S,
 }
 
-impl<S> Layer<S> for Counting {
-    type Service = Counted<S>;
+impl<S> Layer<S> for CallCounter {
+    type Service = CountedService<S>;
 
-    fn layer(&self, inner: S) -> Counted<S> {
-        Counted { counting: self.clone(), inner }
+    fn layer(&self, inner: S) -> CountedService<S> {
+        CountedService { counting: self.clone(), inner }
     }
 }
 
-impl<S> Service<Request<Body>> for Counted<S>
+impl<S> Service<Request<Body>> for CountedService<S>
 where
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Future: Send + 'static,
@@ -82,7 +82,7 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Counting { metrics, calls } = &self.counting;
+        let CallCounter { metrics, calls } = &self.counting;
         let mut call = Call::new(metrics.clone(), request.uri().path());
         let peer = request.extensions().get::<Peer>();
         let identity = peer.and_then(|peer| peer.caller.identity());

@@ -21,12 +21,13 @@ pub(crate) struct EventsDoor {
 impl Events for EventsDoor {
     async fn list(&self, request: Request<v1::ListEventsRequest>) -> Reply<v1::ListEventsResponse> {
         let v1::ListEventsRequest { experiment, page_token, page_size } = request.into_inner();
-        let experiment = (!experiment.is_empty()).then(|| experiment_id(&experiment)).transpose()?;
+        let experiment = if experiment.is_empty() { None } else { Some(experiment_id(&experiment)?) };
         let before = match place(&page_token)?.as_slice() {
             [] => None,
             place => Some(EventPlace::from_bytes(place).ok_or_else(no_place)?),
         };
-        let (store, limit) = (self.handle.current_store().await?.clone(), bounded(page_size));
+        let store = self.handle.current_store().await?.clone();
+        let limit = bounded(page_size);
         let page = blocking(move || store.events(experiment, before, limit)).await?;
         Ok(Response::new(v1::ListEventsResponse {
             events: page.events,
@@ -46,12 +47,15 @@ impl Events for EventsDoor {
         let Some(admission) = &self.admission else {
             return Ok(Response::new(v1::ListEventsResponse::default()));
         };
-        let (log, limit) = (admission.log().clone(), bounded(page_size));
-        let page = tokio::task::spawn_blocking(move || log.read(before, limit)).await;
-        let page = page.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| {
-            tracing::error!("{}", with_causes(&error));
-            Status::internal(error.to_string())
-        })?;
+        let log = admission.log().clone();
+        let limit = bounded(page_size);
+        let page = blocking(move || {
+            log.read(before, limit).map_err(|error| {
+                tracing::error!("{}", with_causes(&error));
+                Status::internal(error.to_string())
+            })
+        });
+        let page = page.await?;
         let next_page_token = page.before.map(|before| hex_text(&before.0.to_be_bytes())).unwrap_or_default();
         Ok(Response::new(v1::ListEventsResponse { events: page.events, next_page_token }))
     }

@@ -22,10 +22,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
-use self::{export::Cursor, export::export, plan::apart, plan::draw};
-use super::{Caller, Reply, blocking, experiment_id, files::require_files, fitting, refused, store_failed};
+use self::{export::Cursor, export::export, plan::draw};
+use super::{Caller, Reply, blocking, experiment_id, files::require_files, fitting, refused};
 use crate::handle::Handle;
-use crate::metrics::Health;
+use crate::monitor::Health;
 use crate::provision::{HostsToCome, TooShort};
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
@@ -49,7 +49,7 @@ const WAITING_PIECES: usize = 4;
 pub(crate) struct ExperimentsDoor {
     pub(crate) handle: Handle,
     pub(crate) health: Health,
-    /// Whose turn it is to submit what may be repeated.
+    /// Held by a submission that may be repeated.
     pub(crate) requests: Mutex<()>,
     pub(crate) drawing: Arc<FairSemaphore>,
     pub(crate) exporting: Arc<FairSemaphore>,
@@ -62,11 +62,11 @@ type ExportStream = Pin<Box<dyn Stream<Item = Result<v1::ExportChunk, Status>> +
 #[tonic::async_trait]
 impl Experiments for ExperimentsDoor {
     async fn submit(&self, request: Request<v1::SubmitRequest>) -> Reply<v1::SubmitResponse> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
         let _permit = self.drawing.acquire(caller.identity()).await;
-        let (submission, request) = apart(move || read_submission(wire)).await?;
+        let (submission, request) = blocking(move || read_submission(wire)).await?;
         let Some(request) = request else {
             return self.take(submission, None).await.map(Response::new);
         };
@@ -80,13 +80,16 @@ impl Experiments for ExperimentsDoor {
     }
 
     async fn check(&self, request: Request<v1::CheckRequest>) -> Reply<v1::CheckResponse> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let wire = request.into_inner();
         let _permit = self.drawing.acquire(caller.identity()).await;
-        let plan = draw(apart(move || Ok(wire.try_into()?)).await?).await?;
+        let plan = draw(blocking(move || wire.try_into()).await?).await?;
         let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
-        let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
-        Ok(Response::new(v1::CheckResponse { runs, hosts_needed, hosts_here }))
+        Ok(Response::new(v1::CheckResponse {
+            runs: plan.runs(),
+            hosts_needed: hosts_needed(&plan),
+            hosts_here,
+        }))
     }
 
     async fn list(&self, request: Request<v1::ListRequest>) -> Reply<v1::ListResponse> {
@@ -105,26 +108,31 @@ impl Experiments for ExperimentsDoor {
         let mut stored = blocking(move || store.statuses(before, page_size + 1)).await?;
         let more = stored.len() > page_size;
         stored.truncate(page_size);
-        let now = |stored: v1::StoredStatus| {
-            let status = of_store(stored)?;
-            Ok(active.remove(&status.experiment).unwrap_or(status))
+        let mut experiments: Vec<v1::ExperimentStatus> = Vec::with_capacity(stored.len());
+        for stored in stored {
+            let status = read_status(stored)?;
+            // The machine knows those that are active better than the store.
+            experiments.push((&active.remove(&status.experiment).unwrap_or(status)).into());
+        }
+        let fitting = fitting(&experiments);
+        let more = more || fitting < experiments.len();
+        experiments.truncate(fitting);
+        let next_page_token = match experiments.last() {
+            Some(last) if more => last.experiment.clone(),
+            Some(_) | None => String::new(),
         };
-        let statuses = stored.into_iter().map(now).collect::<Result<Vec<_>, Status>>()?;
-        let mut experiments: Vec<v1::ExperimentStatus> = statuses.iter().map(Into::into).collect();
-        experiments.truncate(fitting(&experiments));
-        let more = more || experiments.len() < statuses.len();
-        let last = experiments.last().filter(|_| more);
-        let next_page_token = last.map(|status| status.experiment.clone()).unwrap_or_default();
         let mut failing = Vec::new();
         if before.is_none() {
-            failing.extend(self.health.look().await.iter().map(|component| component.sentence().to_owned()));
+            for component in self.health.look().await {
+                failing.push(component.sentence().to_owned());
+            }
         }
         Ok(Response::new(v1::ListResponse { experiments, next_page_token, failing }))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Reply<v1::ExperimentStatus> {
         let id = experiment_id(&request.into_inner().experiment)?;
-        told(&self.handle, id).await
+        reply_status(&self.handle, id).await
     }
 
     type WatchStream = StatusStream;
@@ -138,22 +146,22 @@ impl Experiments for ExperimentsDoor {
     }
 
     async fn pause(&self, request: Request<v1::ChangeRequest>) -> Reply<v1::ExperimentStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         self.change(&caller, request.into_inner(), Command::Pause).await
     }
 
     async fn resume(&self, request: Request<v1::ChangeRequest>) -> Reply<v1::ExperimentStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         self.change(&caller, request.into_inner(), Command::Resume).await
     }
 
     async fn cancel(&self, request: Request<v1::ChangeRequest>) -> Reply<v1::ExperimentStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         self.change(&caller, request.into_inner(), Command::Cancel).await
     }
 
     async fn extend(&self, request: Request<v1::ExtendRequest>) -> Reply<v1::ExperimentStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let v1::ExtendRequest { experiment, runs, by } = request.into_inner();
         if runs == 0 {
             return Err(Status::invalid_argument(
@@ -165,7 +173,7 @@ impl Experiments for ExperimentsDoor {
     }
 
     async fn decide(&self, request: Request<v1::DecideRequest>) -> Reply<v1::ExperimentStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
         let asked = v1::ChangeRequest { experiment: wire.experiment.clone(), by: wire.by.clone() };
@@ -217,10 +225,10 @@ impl Experiments for ExperimentsDoor {
     type ExportStream = ExportStream;
 
     async fn export(&self, request: Request<v1::ExportRequest>) -> Reply<ExportStream> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let v1::ExportRequest { experiment, cursor, all_hosts } = request.into_inner();
         let id = experiment_id(&experiment)?;
-        let cursor = Cursor::of_request(&cursor, id)?;
+        let cursor = Cursor::from_request(&cursor, id)?;
         let status = status(&self.handle, id).await?;
         let store = self.handle.current_store().await?.clone();
         // What the analysis reads is bounded there, and must not wait for readers out here.
@@ -252,7 +260,9 @@ impl ExperimentsDoor {
         let plan = Arc::new(draw(plan).await?);
         require_files(&self.health.blobs, &plan.experiment.files).await?;
         let id = ExperimentId(Uuid::now_v7());
-        let (runs, hosts_needed, seed) = (plan.runs(), hosts_needed(&plan), plan.experiment.seed.0);
+        let runs = plan.runs();
+        let hosts_needed = hosts_needed(&plan);
+        let seed = plan.experiment.seed.0;
         // Where an engine is asked for hosts, they come when the plan is there, if they are of use to it.
         let outlook = self.health.provisioning.outlook(needed_allocation(&plan)).await;
         let wait_for_hosts = wait_for_hosts || outlook == HostsToCome::Some;
@@ -268,7 +278,7 @@ impl ExperimentsDoor {
             }
             _ => refused(&refusal),
         })?;
-        tracing::info!(experiment = %id, runs, "an experiment was submitted");
+        tracing::info!(experiment = %id, runs, "submitted experiment");
         let experiment = id_text(id.0);
         let warning = warning.map(|why| with_hint(why.to_string(), Some(TooShort::HINT)));
         Ok(v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed })
@@ -285,7 +295,7 @@ impl ExperimentsDoor {
         require_owner(&self.handle, caller, id).await?;
         let asked = Asked { experiment: id, by: caller.name(&by)? };
         match self.handle.command(command(asked)).await? {
-            Ok(()) => told(&self.handle, id).await,
+            Ok(()) => reply_status(&self.handle, id).await,
             Err(refusal @ Refusal::NotActive(_)) => {
                 // It may have finished, which is another answer than "never heard of it".
                 let finished = status(&self.handle, id).await?;
@@ -357,12 +367,12 @@ pub(super) async fn require_owner(handle: &Handle, caller: &Caller, id: Experime
     }
 }
 
-async fn told(handle: &Handle, id: ExperimentId) -> Reply<v1::ExperimentStatus> {
+async fn reply_status(handle: &Handle, id: ExperimentId) -> Reply<v1::ExperimentStatus> {
     status(handle, id).await.map(|status| Response::new((&status).into()))
 }
 
 /// What the store keeps was made here: it is readable, or the store is damaged.
-fn of_store(stored: v1::StoredStatus) -> Result<ExperimentStatus, Status> {
+fn read_status(stored: v1::StoredStatus) -> Result<ExperimentStatus, Status> {
     ExperimentStatus::try_from(stored).map_err(|error| {
         tracing::error!("the store holds a status that cannot be read: {error}");
         Status::internal(
@@ -377,7 +387,7 @@ async fn status(handle: &Handle, id: ExperimentId) -> Result<ExperimentStatus, S
     }
     let store = handle.current_store().await?.clone();
     let stored = blocking(move || store.status(id)).await?;
-    of_store(stored.ok_or_else(|| {
+    read_status(stored.ok_or_else(|| {
         let words = format!("there is no experiment {id}");
         Status::not_found(with_hint(words, Some("`speedup list` shows them")))
     })?)
@@ -393,6 +403,7 @@ async fn watch(
     let mut last = None;
     let mut now = Ok(first);
     let mut pause = WATCH_PAUSE.0;
+    // Whatever becomes durable may be of this experiment; the pause bounds how often the machine is asked.
     loop {
         let over = now.as_ref().map_or(true, is_finished);
         if last.as_ref() != now.as_ref().ok() {
@@ -430,11 +441,11 @@ fn read_submission(mut wire: v1::SubmitRequest) -> Result<(Submission, Option<Re
 /// The answer to a request that was answered before. The journal keeps the request with the experiment, the store finds it: so a
 /// repetition is known for as long as its experiment is, also after a restart.
 async fn known_submission(store: Store, key: RequestKey) -> Result<Option<v1::SubmitResponse>, Status> {
-    apart(move || look_up_submission(&store, key)).await
+    blocking(move || look_up_submission(&store, key)).await
 }
 
 fn look_up_submission(store: &Store, key: RequestKey) -> Result<Option<v1::SubmitResponse>, Status> {
-    let found = store.requested(key.id).map_err(|error| store_failed(&error))?;
+    let found = store.requested(key.id)?;
     let Some((experiment, content)) = found else { return Ok(None) };
     if content != key.content {
         return Err(Status::already_exists(with_hint(
@@ -442,7 +453,7 @@ fn look_up_submission(store: &Store, key: RequestKey) -> Result<Option<v1::Submi
             Some("draw a new UUID for each submission, and use it again only to repeat that one"),
         )));
     }
-    let plan = store.plan(experiment).map_err(|error| store_failed(&error))?;
+    let plan = store.plan(experiment)?;
     let plan =
         plan.ok_or_else(|| Status::internal(format!("the plan of experiment {experiment} is missing")))?;
     let plan = Plan::try_from(plan).map_err(|error| Status::internal(error.to_string()))?;
@@ -480,10 +491,15 @@ async fn tell_undecided(handle: Handle, listener: mpsc::Sender<Result<v1::Undeci
     }
 }
 
+/// The experiments that await a decision, with their numbers of runs.
 fn undecided(machine: &Machine) -> BTreeMap<ExperimentId, u32> {
-    let awaits = |id| {
-        let active = machine.experiment(id)?;
-        (*active.phase() == Phase::Deciding).then(|| (id, active.plan().runs()))
-    };
-    machine.active().filter_map(awaits).collect()
+    let mut undecided = BTreeMap::new();
+    for id in machine.active() {
+        if let Some(active) = machine.experiment(id)
+            && *active.phase() == Phase::Deciding
+        {
+            undecided.insert(id, active.plan().runs());
+        }
+    }
+    undecided
 }

@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{Caller, Reply};
+use super::{Caller, Reply, blocking};
 use crate::blobs::{BlobError, Blobs, Upload, next_piece};
 
 /// Contents that are put at once, of which each user and host has a share; others wait.
 const PUT_AT_ONCE: usize = 16;
 /// Contents that are fetched at once, and so pieces in memory; of ten thousand hosts that ask together most wait.
 const GET_AT_ONCE: usize = 128;
-/// Pieces that may wait for one who fetches.
+/// PieceStream that may wait for one who fetches.
 const WAITING_PIECES: usize = 2;
 /// How long an upload or download may stall: others wait for its permit.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub(crate) struct FilesDoor {
     getting: Arc<FairSemaphore>,
 }
 
-type Pieces = Pin<Box<dyn Stream<Item = Result<v1::ContentPiece, Status>> + Send>>;
+type PieceStream = Pin<Box<dyn Stream<Item = Result<v1::ContentPiece, Status>> + Send>>;
 
 impl FilesDoor {
     pub(crate) fn new(blobs: Blobs) -> Self {
@@ -48,16 +48,18 @@ impl Files for FilesDoor {
         if asked.len() > MAX_FILES {
             return Err(Status::invalid_argument(format!("at most {MAX_FILES} files are asked for at once")));
         }
-        let asked = asked.into_iter().map(Blob::try_from).collect::<Result<Vec<_>, _>>();
-        let asked = asked?;
+        let mut asked = asked.into_iter().map(Blob::try_from).collect::<Result<Vec<_>, _>>()?;
         let blobs = self.blobs.clone();
-        let missing =
-            apart(move || Ok(asked.into_iter().filter(|blob| !blobs.has(*blob)).collect::<Vec<_>>())).await?;
-        Ok(Response::new(v1::MissingResponse { blobs: missing.into_iter().map(Into::into).collect() }))
+        let missing = blocking(move || {
+            asked.retain(|blob| !blobs.has(*blob));
+            Ok::<_, Status>(asked)
+        });
+        let missing = missing.await?.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::MissingResponse { blobs: missing }))
     }
 
     async fn put(&self, request: Request<Streaming<v1::PutRequest>>) -> Reply<v1::PutResponse> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let mut pieces = request.into_inner();
         let _permit = self.putting.acquire(caller.identity()).await;
         let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
@@ -66,27 +68,27 @@ impl Files for FilesDoor {
         let blob: Blob = required(Some(blob), "blob")?;
         let blobs = self.blobs.clone();
         let by = caller.identity().cloned();
-        let mut upload = apart(move || blobs.put(blob, by)).await?;
+        let mut upload = blocking(move || blobs.put(blob, by)).await?;
         while let Some(part) = next_part(&mut pieces).await? {
             let Part::Piece(piece) = part else {
                 return Err(Status::invalid_argument("one upload has one file"));
             };
-            upload = apart(move || upload.write(&piece).map(|()| upload)).await?;
+            upload = blocking(move || upload.write(&piece).map(|()| upload)).await?;
         }
-        apart(move || Upload::finish(upload)).await?;
-        tracing::info!(file = %ContentHash(blob.blake3), bytes = blob.bytes, "a file was put");
+        blocking(move || Upload::finish(upload)).await?;
+        tracing::info!(file = %ContentHash(blob.blake3), bytes = blob.bytes, "stored file");
         Ok(Response::new(v1::PutResponse {}))
     }
 
-    type GetStream = Pieces;
+    type GetStream = PieceStream;
 
-    async fn get(&self, request: Request<v1::GetContentRequest>) -> Reply<Pieces> {
-        let caller = Caller::of(&request)?;
+    async fn get(&self, request: Request<v1::GetContentRequest>) -> Reply<PieceStream> {
+        let caller = Caller::from_request(&request)?;
         let v1::GetContentRequest { blob, offset } = request.into_inner();
         let blob: Blob = required(blob, "blob")?;
         let permit = self.getting.acquire(caller.identity()).await;
         let blobs = self.blobs.clone();
-        let file = apart(move || blobs.read(blob, offset)).await?;
+        let file = blocking(move || blobs.read(blob, offset)).await?;
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
         tokio::spawn(send(file, sender, permit));
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
@@ -98,10 +100,12 @@ pub(crate) async fn require_files(blobs: &Blobs, files: &[StagedFile]) -> Result
     if contents(files).is_empty() {
         return Ok(());
     }
-    let (blobs, files) = (blobs.clone(), files.to_vec());
-    let missing = apart(move || {
-        let is_missing = |file: &StagedFile| file.content().is_some_and(|content| !blobs.has(content.into()));
-        Ok(files.into_iter().find(is_missing))
+    let blobs = blobs.clone();
+    let files = files.to_vec();
+    let missing = blocking(move || {
+        let mut files = files.into_iter();
+        let missing = files.find(|file| file.content().is_some_and(|content| !blobs.has(content.into())));
+        Ok::<_, Status>(missing)
     });
     let Some(file) = missing.await? else { return Ok(()) };
     let hash = file.content().map_or(String::new(), |content| format!(" (BLAKE3 {})", content.blake3));
@@ -115,8 +119,13 @@ pub(crate) async fn require_files(blobs: &Blobs, files: &[StagedFile]) -> Result
 
 /// The first of these products whose content is not here.
 pub(super) async fn missing(blobs: &Blobs, products: &[Product]) -> Result<Option<Product>, Status> {
-    let (blobs, products) = (blobs.clone(), products.to_vec());
-    apart(move || Ok(products.into_iter().find(|product| !blobs.has(product.content.into())))).await
+    let blobs = blobs.clone();
+    let products = products.to_vec();
+    blocking(move || {
+        let mut products = products.into_iter();
+        Ok::<_, Status>(products.find(|product| !blobs.has(product.content.into())))
+    })
+    .await
 }
 
 async fn send(mut file: File, sender: mpsc::Sender<Result<v1::ContentPiece, Status>>, _permit: FairPermit) {
@@ -156,29 +165,21 @@ async fn next_part(pieces: &mut Streaming<v1::PutRequest>) -> Result<Option<Part
     }
 }
 
-/// Reads and writes where it does not hold up the service.
-async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, BlobError> + Send + 'static,
-) -> Result<T, Status> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| refusal(&error))
-}
-
-fn refusal(error: &BlobError) -> Status {
-    let text = with_causes(error);
-    match error {
-        BlobError::TooLarge { .. } | BlobError::Differs { .. } => Status::invalid_argument(text),
-        BlobError::Missing(_) => Status::not_found(text),
-        BlobError::Full { .. } | BlobError::Share { .. } => Status::resource_exhausted(with_hint(
-            text,
-            Some("files that no experiment names are removed when the coordinator starts"),
-        )),
-        BlobError::Disk { .. } => {
-            tracing::error!("{text}");
-            Status::resource_exhausted(with_hint(
-                text,
-                Some("check free space and errors of the coordinator's disk"),
-            ))
+impl From<BlobError> for Status {
+    fn from(error: BlobError) -> Self {
+        let text = with_causes(&error);
+        match error {
+            BlobError::TooLarge { .. } | BlobError::Differs { .. } => Self::invalid_argument(text),
+            BlobError::Missing(_) => Self::not_found(text),
+            BlobError::Full { .. } | BlobError::Share { .. } => {
+                let hint = "files that no experiment names are removed when the coordinator starts";
+                Self::resource_exhausted(with_hint(text, Some(hint)))
+            }
+            BlobError::Disk { .. } => {
+                tracing::error!("{text}");
+                let hint = "check free space and errors of the coordinator's disk";
+                Self::resource_exhausted(with_hint(text, Some(hint)))
+            }
         }
     }
 }

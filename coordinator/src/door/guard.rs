@@ -50,6 +50,7 @@ impl Guard {
             let status = Status::unimplemented(format!("there is no method {path}"));
             return Err((RefusedCall::Method, status));
         };
+        // Without TLS everyone on this machine may do all but what is done with the owner's rights on other machines.
         match (need, caller) {
             (Need::Owner, Caller::Unchecked) => {
                 let status = Status::permission_denied(with_hint(
@@ -143,21 +144,21 @@ impl Guard {
 }
 
 impl<S> Layer<S> for Guard {
-    type Service = Guarded<S>;
+    type Service = GuardedService<S>;
 
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { guard: self.clone(), inner }
+    fn layer(&self, inner: S) -> GuardedService<S> {
+        GuardedService { guard: self.clone(), inner }
     }
 }
 
 /// Doors with a guard before them.
 #[derive(Clone, Debug)]
-pub(crate) struct Guarded<S> {
+pub(crate) struct GuardedService<S> {
     guard: Guard,
     inner: S,
 }
 
-impl<S: Service<Request<Body>, Response = Response<Body>>> Service<Request<Body>> for Guarded<S> {
+impl<S: Service<Request<Body>, Response = Response<Body>>> Service<Request<Body>> for GuardedService<S> {
     type Response = Response<Body>;
     type Error = S::Error;
     type Future = Either<S::Future, Ready<Result<Response<Body>, S::Error>>>;

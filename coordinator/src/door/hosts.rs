@@ -27,7 +27,7 @@ impl Hosts for HostsDoor {
     async fn list(&self, request: Request<v1::ListHostsRequest>) -> Reply<v1::ListHostsResponse> {
         let v1::ListHostsRequest { page_size, page_token } = request.into_inner();
         let limit = if page_size == 0 { PAGE } else { PAGE.min(page_size as usize) };
-        let after = (!page_token.is_empty()).then(|| host_id(page_token)).transpose()?;
+        let after = if page_token.is_empty() { None } else { Some(host_id(page_token)?) };
         let answer = self.handle.query(move |machine| {
             let mut hosts = machine.hosts_after(after.as_ref());
             let page: Vec<_> = hosts.by_ref().take(limit).map(|host| status(machine, host)).collect();
@@ -38,8 +38,10 @@ impl Hosts for HostsDoor {
         let fitting = fitting(&hosts);
         let more = more || fitting < hosts.len();
         hosts.truncate(fitting);
-        let last = hosts.last().and_then(|host| host.facts.as_ref()).filter(|_| more);
-        let next_page_token = last.map(|facts| facts.host.clone()).unwrap_or_default();
+        let next_page_token = match hosts.last().and_then(|host| host.facts.as_ref()) {
+            Some(last) if more => last.host.clone(),
+            Some(_) | None => String::new(),
+        };
         Ok(Response::new(v1::ListHostsResponse { hosts, next_page_token }))
     }
 
@@ -50,9 +52,9 @@ impl Hosts for HostsDoor {
 
     async fn show(&self, request: Request<v1::ShowHostRequest>) -> Reply<v1::ShowHostResponse> {
         let id = self.find(request.into_inner().host).await?;
-        let (host, wanted) = (self.status(id.clone()).await?, id);
+        let host = self.status(id.clone()).await?;
         let passed = self.handle.query(move |machine| {
-            machine.active().filter_map(|id| passed(machine, &wanted, id)).collect::<Vec<_>>()
+            machine.active().filter_map(|experiment| passed(machine, &id, experiment)).collect::<Vec<_>>()
         });
         let mut passed = passed.await?;
         // A host may differ in all that it says from those of a thousand experiments.
@@ -61,12 +63,12 @@ impl Hosts for HostsDoor {
     }
 
     async fn drain(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         self.change(&caller, request.into_inner(), Command::Drain).await
     }
 
     async fn resume(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let resumed = self.change(&caller, request.into_inner(), Command::ResumeHost).await?;
         // Its engine may give it out again, too.
         if let Some(facts) = &resumed.get_ref().facts
@@ -78,12 +80,12 @@ impl Hosts for HostsDoor {
     }
 
     async fn reset(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         self.change(&caller, request.into_inner(), Command::ResetHost).await
     }
 
     async fn quarantine(&self, request: Request<v1::QuarantineRequest>) -> Reply<v1::HostStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let v1::QuarantineRequest { host, by, reason } = request.into_inner();
         if reason.is_empty() || reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
             let wanted = format!("a reason is one line of at most {MAX_REASON_BYTES} bytes");
@@ -94,13 +96,16 @@ impl Hosts for HostsDoor {
     }
 
     async fn approve(&self, request: Request<v1::ApproveRequest>) -> Reply<v1::HostStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let v1::ApproveRequest { host, experiment, by } = request.into_inner();
         let experiment = experiment_id(&experiment)?;
         require_owner(&self.handle, &caller, experiment).await?;
         let request = v1::ChangeHostRequest { host, by };
-        let approve = |HostRequest { host, by }| Command::Approve { request: Asked { experiment, by }, host };
-        self.change(&caller, request, approve).await
+        self.change(&caller, request, |HostRequest { host, by }| Command::Approve {
+            request: Asked { experiment, by },
+            host,
+        })
+        .await
     }
 }
 
@@ -135,7 +140,8 @@ impl HostsDoor {
         request: v1::ChangeHostRequest,
         command: impl FnOnce(HostRequest) -> Command,
     ) -> Reply<v1::HostStatus> {
-        let (host, by) = (self.find(request.host).await?, caller.name(&request.by)?);
+        let host = self.find(request.host).await?;
+        let by = caller.name(&request.by)?;
         let command = command(HostRequest { host: host.clone(), by });
         self.handle.command(command).await?.map_err(|refusal| refused(&refusal))?;
         self.status(host).await.map(Response::new)
@@ -144,12 +150,12 @@ impl HostsDoor {
     async fn status(&self, host: HostId) -> Result<v1::HostStatus, Status> {
         let id = host.clone();
         let found = self.handle.query(move |machine| Some(status(machine, machine.host(&id)?))).await?;
-        let unknown = || {
+        let Some(status) = found else {
             let words = format!("no host {host} ever joined");
-            Status::not_found(with_hint(words, Some("`speedup hosts list` shows them")))
+            return Err(Status::not_found(with_hint(words, Some("`speedup hosts list` shows them"))));
         };
-        let status = found.ok_or_else(unknown)?;
-        self.with_facts(vec![status]).await?.pop().ok_or_else(unknown)
+        let mut statuses = self.with_facts(vec![status]).await?;
+        Ok(statuses.remove(0))
     }
 
     /// The machine keeps fingerprints of classes only; a host that has just joined may not be in the store yet.
@@ -164,7 +170,7 @@ impl HostsDoor {
                     facts.absent = stored.absent;
                 }
             }
-            Ok(hosts)
+            Ok::<_, Status>(hosts)
         })
         .await
     }

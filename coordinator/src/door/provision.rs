@@ -1,13 +1,11 @@
 //! The door to the engine that gives out hosts, and to the hosts that are reached by ssh.
 
-mod ssh;
-
 use std::time::Duration;
 
-use speedup_core::machine::provision::{Claim, Job, JobState, ProvisionLimits, QUEUE_PATIENCE};
+use speedup_core::machine::provision::{Claim, Demand, Job, JobState, ProvisionLimits, QUEUE_PATIENCE};
 use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::id::{IdError, NodeName, QueueName};
+use speedup_core::value::hint::{Hinted as _, with_hint};
+use speedup_core::value::id::{HostId, IdError, NodeName, QueueName};
 use speedup_core::value::time::Span;
 use speedup_proto::convert::{duration, span, timestamp};
 use speedup_proto::v1;
@@ -17,8 +15,9 @@ use tonic::{Request, Response, Status};
 
 use super::{Caller, Reply};
 use crate::provision::{
-    AddError, Added, Provisioning, RemoveError, Request as Asked, Seen, Selected, Shown, Spec, SpecError,
-    SshHosts, Surroundings, Wanted,
+    AddError, AddedQueue, Destination, DestinationError, JobSubmission, Provisioning, QueueConfig,
+    QueueRequest, QueueSelector, QueueSnapshot, QueueStatus, RemoveError, ShownSshHost, Spec, SpecError,
+    SshHost, SshHosts, SshHostsError, SshRemoval, Surroundings, Unreachable,
 };
 use crate::timeline::wall_clock;
 
@@ -26,6 +25,8 @@ use crate::timeline::wall_clock;
 const MAX_JOBS: u32 = 10_000;
 /// The longest time between two looks: a host that nothing needs is kept as long.
 const MAX_LOOK: Duration = Duration::from_secs(3_600);
+/// Longest command by which a host is rebooted: a command line that a person wrote.
+const MAX_COMMAND_BYTES: usize = 4_096;
 
 /// The door to the engine that gives out hosts.
 pub(crate) struct ProvisionDoor {
@@ -36,7 +37,7 @@ pub(crate) struct ProvisionDoor {
 #[tonic::async_trait]
 impl Provision for ProvisionDoor {
     async fn add(&self, request: Request<v1::AddProvisionerRequest>) -> Reply<v1::AddProvisionerResponse> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let v1::AddProvisionerRequest { engine, limits, look_every, dry_run, by, queue } =
             request.into_inner();
         let spec = match engine {
@@ -49,33 +50,34 @@ impl Provision for ProvisionDoor {
             Some(Engine::Local(LocalProcesses {})) => Spec::Local,
             None => return Err(Status::invalid_argument("no engine is named")),
         };
-        let name = named(&queue)?;
+        let name = queue_name(&queue)?;
         if dry_run {
-            let asked = self.provisioning.request(name.as_ref(), &spec).map_err(|error| refused(&error))?;
-            return Ok(Response::new(answered(asked, String::new(), false)));
+            let submission =
+                self.provisioning.request(name.as_ref(), &spec).map_err(|error| refused(&error))?;
+            return Ok(Response::new(answered(submission, String::new(), false)));
         }
         let look_every = look_every.map_or(Ok(Span::default()), |every| span(&every, "look_every"))?;
         let look_every = Duration::from(look_every).min(MAX_LOOK);
-        let wanted = Wanted { name, spec, limits: checked(limits)?, look_every, by: caller.name(&by)? };
-        let Added { name, has_replaced, request } =
-            self.provisioning.add(wanted).await.map_err(|error| refused(&error))?;
-        Ok(Response::new(answered(request, name.as_str().to_owned(), has_replaced)))
+        let config = QueueConfig { spec, limits: checked(limits)?, look_every, by: caller.name(&by)? };
+        let added = self.provisioning.add(QueueRequest { name, config }).await;
+        let AddedQueue { name, has_replaced, submission } = added.map_err(|error| refused(&error))?;
+        Ok(Response::new(answered(submission, name.as_str().to_owned(), has_replaced)))
     }
 
     async fn show(&self, request: Request<v1::ShowProvisionerRequest>) -> Reply<v1::ProvisionerStatus> {
         let v1::ShowProvisionerRequest { engine, queue } = request.into_inner();
-        let shown = self.provisioning.show(&selected(engine, &queue)?).await;
-        Ok(Response::new(status(shown)))
+        let queues = self.provisioning.show(&selector(engine, &queue)?).await;
+        Ok(Response::new(status(queues)))
     }
 
     async fn remove(&self, request: Request<v1::RemoveProvisionerRequest>) -> Reply<v1::ProvisionerStatus> {
-        let caller = Caller::of(&request)?;
+        let caller = Caller::from_request(&request)?;
         let v1::RemoveProvisionerRequest { by, engine, queue } = request.into_inner();
         let by = caller.name(&by)?;
-        let selected = selected(engine, &queue)?;
-        let removed = self.provisioning.remove(&selected, &by).await.map_err(|error| not_removed(&error))?;
+        let selector = selector(engine, &queue)?;
+        let removed = self.provisioning.remove(&selector, &by).await.map_err(|error| not_removed(&error))?;
         if let Some(removed) = &removed {
-            tracing::info!(by, queue = %removed.queue.name, "no more hosts are requested");
+            tracing::info!(by, queue = %removed.queue.name, "stopped requesting hosts");
         }
         Ok(Response::new(status(removed)))
     }
@@ -84,18 +86,61 @@ impl Provision for ProvisionDoor {
         &self,
         request: Request<v1::AddSshHostsRequest>,
     ) -> Reply<v1::AddSshHostsResponse> {
-        ssh::add(&self.ssh, request).await
+        let caller = Caller::from_request(&request)?;
+        let v1::AddSshHostsRequest { destinations, options, directory, tunnel, reboot_command, by } =
+            request.into_inner();
+        let by = caller.name(&by)?;
+        if let Some(command) = &reboot_command
+            && (command.len() > MAX_COMMAND_BYTES || command.chars().any(char::is_control))
+        {
+            return Err(Status::invalid_argument(format!(
+                "the command that reboots hosts is one line of at most {MAX_COMMAND_BYTES} bytes"
+            )));
+        }
+        let mut added = Vec::new();
+        for destination in destinations {
+            let destination: Result<Destination, DestinationError> = destination.parse();
+            added.push(SshHost {
+                destination: destination.map_err(|error| ssh_refused(&error.into()))?,
+                options: options.clone(),
+                directory: directory.clone(),
+                tunnel,
+                reboot_command: reboot_command.clone(),
+                by: by.clone(),
+            });
+        }
+        let count = added.len();
+        self.ssh.add(added).await.map_err(|error| ssh_refused(&error))?;
+        tracing::info!(by, count, "added hosts, reached by ssh");
+        Ok(Response::new(v1::AddSshHostsResponse {}))
     }
 
     async fn show_ssh_hosts(&self, _request: Request<v1::ShowSshHostsRequest>) -> Reply<v1::SshHosts> {
-        Ok(Response::new(ssh::show(&self.ssh)))
+        let hosts = self.ssh.show().into_iter().map(ssh_to_proto).collect();
+        Ok(Response::new(v1::SshHosts { hosts }))
     }
 
     async fn remove_ssh_hosts(
         &self,
         request: Request<v1::RemoveSshHostsRequest>,
     ) -> Reply<v1::RemoveSshHostsResponse> {
-        ssh::remove(&self.ssh, request).await
+        let caller = Caller::from_request(&request)?;
+        let v1::RemoveSshHostsRequest { hosts: ids, forget, by } = request.into_inner();
+        let by = caller.name(&by)?;
+        let ids: Result<Vec<HostId>, _> = ids.into_iter().map(HostId::try_from).collect();
+        let ids = ids.map_err(|error| Status::invalid_argument(format!("this is no host: {error}")))?;
+        let unreachable = if forget { Unreachable::Forget } else { Unreachable::Keep };
+        let outcomes = self.ssh.remove(ids, unreachable, &by).await.map_err(|error| ssh_refused(&error))?;
+        tracing::info!(by, count = outcomes.len(), "removed hosts that were reached by ssh");
+        let hosts = outcomes.into_iter().map(|(id, removal)| v1::RemovedSshHost {
+            host: id.as_str().to_owned(),
+            outcome: removal.word().to_owned(),
+            words: match removal {
+                SshRemoval::StateKept(why) | SshRemoval::Failed(why) => why,
+                SshRemoval::Done | SshRemoval::Forgotten => String::new(),
+            },
+        });
+        Ok(Response::new(v1::RemoveSshHostsResponse { hosts: hosts.collect() }))
     }
 }
 
@@ -104,26 +149,28 @@ fn surroundings(wire: Option<v1::JobSurroundings>) -> Surroundings {
     Surroundings { prologue, epilogue, wrap, run_as }
 }
 
-fn answered(request: Asked, queue: String, replaced: bool) -> v1::AddProvisionerResponse {
-    let Asked { command, script } = request;
+fn answered(submission: JobSubmission, queue: String, replaced: bool) -> v1::AddProvisionerResponse {
+    let JobSubmission { command, script } = submission;
     v1::AddProvisionerResponse { command, script, queue, replaced }
 }
 
-fn status(shown: impl IntoIterator<Item = Shown>) -> v1::ProvisionerStatus {
-    let provisioners: Vec<v1::Provisioner> = shown.into_iter().map(told).collect();
+fn status(queues: impl IntoIterator<Item = QueueStatus>) -> v1::ProvisionerStatus {
+    let provisioners: Vec<v1::Provisioner> = queues.into_iter().map(to_proto).collect();
     v1::ProvisionerStatus { provisioner: provisioners.first().cloned(), provisioners }
 }
 
 /// The name of a queue, if one is given.
-fn named(queue: &str) -> Result<Option<QueueName>, Status> {
-    let named = (!queue.is_empty()).then(|| queue.parse()).transpose();
-    named.map_err(|error: IdError| {
+fn queue_name(queue: &str) -> Result<Option<QueueName>, Status> {
+    if queue.is_empty() {
+        return Ok(None);
+    }
+    queue.parse().map(Some).map_err(|error: IdError| {
         Status::invalid_argument(format!("{queue:?} is no name of a queue: {error}"))
     })
 }
 
-fn selected(engine: String, queue: &str) -> Result<Selected, Status> {
-    Ok(Selected { kind: (!engine.is_empty()).then_some(engine), name: named(queue)? })
+fn selector(engine: String, queue: &str) -> Result<QueueSelector, Status> {
+    Ok(QueueSelector { kind: (!engine.is_empty()).then_some(engine), name: queue_name(queue)? })
 }
 
 fn not_removed(error: &RemoveError) -> Status {
@@ -136,31 +183,31 @@ fn not_removed(error: &RemoveError) -> Status {
 }
 
 fn refused(error: &AddError) -> Status {
-    let hint = match error {
-        AddError::Spec(SpecError::Unreachable(_)) => Some(
-            "start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach",
+    let (status, hint): (fn(String) -> Status, _) = match error {
+        AddError::Unable => (Status::failed_precondition, None),
+        AddError::Spec(SpecError::Unreachable(_)) => (
+            Status::failed_precondition,
+            Some(
+                "start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach",
+            ),
         ),
-        AddError::Refused(_) => Some("nothing was requested; correct the options and add it again"),
-        AddError::NotEnded { .. } => Some("try again when the engine answers, or end the jobs by hand"),
-        AddError::Place { .. } => Some("start the coordinator with --agents DIR, one that all nodes share"),
-        AddError::TooMany => Some("remove one that is no longer needed"),
-        AddError::Unable
-        | AddError::Spec(SpecError::Options(_) | SpecError::File(_) | SpecError::Surroundings(_))
-        | AddError::Record(_) => None,
-    };
-    let text = with_hint(with_causes(error), hint);
-    match error {
         AddError::Spec(SpecError::Options(_) | SpecError::File(_) | SpecError::Surroundings(_)) => {
-            Status::invalid_argument(text)
+            (Status::invalid_argument, None)
         }
-        AddError::Unable
-        | AddError::Spec(SpecError::Unreachable(_))
-        | AddError::Place { .. }
-        | AddError::Refused(_) => Status::failed_precondition(text),
-        AddError::TooMany => Status::resource_exhausted(text),
-        AddError::NotEnded { .. } => Status::unavailable(text),
-        AddError::Record(_) => Status::internal(text),
-    }
+        AddError::Place { .. } => (
+            Status::failed_precondition,
+            Some("start the coordinator with --agents DIR, one that all nodes share"),
+        ),
+        AddError::Refused(_) => {
+            (Status::failed_precondition, Some("nothing was requested; correct the options and add it again"))
+        }
+        AddError::TooMany => (Status::resource_exhausted, Some("remove one that is no longer needed")),
+        AddError::NotEnded { .. } => {
+            (Status::unavailable, Some("try again when the engine answers, or end the jobs by hand"))
+        }
+        AddError::Record(_) => (Status::internal, None),
+    };
+    status(with_hint(with_causes(error), hint))
 }
 
 fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Status> {
@@ -177,39 +224,43 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Statu
     Ok(ProvisionLimits { jobs, queued, node_time, patience })
 }
 
-fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
-    let engine = queue.spec.kind();
-    let (options, around) = match queue.spec {
+fn to_proto(status: QueueStatus) -> v1::Provisioner {
+    let now = wall_clock();
+    let stopped = status.stands_still(now);
+    let QueueStatus { queue, snapshot } = status;
+    let QueueConfig { spec, limits, look_every: _, by } = queue.config;
+    let QueueSnapshot { jobs, demand, missing, ledger, trouble } = snapshot;
+    let claim = Claim::of(now, &limits, &ledger, &jobs, demand.together);
+    let engine = spec.kind().word().to_owned();
+    let (options, around) = match spec {
         Spec::Slurm { options, around } | Spec::Batch { options, around, .. } => (options, around),
         Spec::Local => (Vec::new(), Surroundings::default()),
     };
     let Surroundings { prologue, epilogue, wrap, run_as } = around;
-    let ProvisionLimits { jobs, queued, node_time, patience } = queue.limits;
-    let now = wall_clock();
-    let claim = Claim::of(now, &queue.limits, &seen.ledger, &seen.jobs, seen.demand.together);
+    let ProvisionLimits { jobs: most, queued, node_time, patience } = limits;
     v1::Provisioner {
-        engine: engine.to_owned(),
+        engine,
         options,
         limits: Some(v1::ProvisionLimits {
-            jobs,
+            jobs: most,
             queued,
             node_time: node_time.map(duration),
             patience: Some(duration(patience)),
         }),
-        by: queue.by,
+        by,
         name: queue.job_name,
-        jobs: seen.jobs.iter().map(|job| told_job(&seen, job)).collect(),
-        node_time: Some(duration(seen.ledger.spent(now))),
-        failures_in_a_row: seen.ledger.failures_in_a_row,
-        stopped: seen.ledger.stands_still(now, &queue.limits),
-        cannot_reboot: seen.ledger.cannot_reboot.clone(),
-        missing: seen.missing,
-        share: seen.demand.missing,
+        jobs: jobs.iter().map(|job| job_to_proto(job, &demand)).collect(),
+        node_time: Some(duration(ledger.spent(now))),
+        failures_in_a_row: ledger.failures_in_a_row,
+        stopped,
+        cannot_reboot: ledger.cannot_reboot.clone(),
+        missing,
+        share: demand.missing,
         around: Some(v1::JobSurroundings { prologue, epilogue, wrap, run_as }),
         queue: queue.name.as_str().to_owned(),
-        trouble: seen.trouble,
-        refused: seen.ledger.kept_out(now).into_iter().map(refused_node).collect(),
-        unjoined: seen.ledger.unjoined,
+        trouble,
+        refused: ledger.kept_out(now).into_iter().map(refused_node).collect(),
+        unjoined: ledger.unjoined,
         longest_job: queue.longest_job.map(duration),
         overdue: claim.overdue,
     }
@@ -219,7 +270,7 @@ fn refused_node((node, reason): (NodeName, String)) -> v1::RefusedNode {
     v1::RefusedNode { node: node.as_str().to_owned(), reason }
 }
 
-fn told_job(seen: &Seen, job: &Job) -> v1::ProvisionedJob {
+fn job_to_proto(job: &Job, demand: &Demand) -> v1::ProvisionedJob {
     let state = match job.state {
         JobState::Queued => "queued",
         JobState::Running => "running",
@@ -233,6 +284,40 @@ fn told_job(seen: &Seen, job: &Job) -> v1::ProvisionedJob {
         node: job.node.as_ref().map(|node| node.as_str().to_owned()),
         started: job.started.map(timestamp),
         ends: job.ends.map(timestamp),
-        host: seen.demand.host_of(job).map(|host| host.host.as_str().to_owned()),
+        host: demand.host_of(job).map(|host| host.host.as_str().to_owned()),
+    }
+}
+
+fn ssh_to_proto(ShownSshHost { host, seen, directory }: ShownSshHost) -> v1::SshHost {
+    let (failed, error) = seen.error.unzip();
+    v1::SshHost {
+        host: host.destination.host().as_str().to_owned(),
+        destination: host.destination.to_string(),
+        options: host.options,
+        directory,
+        tunnel: host.tunnel,
+        reboot_command: host.reboot_command,
+        by: host.by,
+        state: seen.state.word().to_owned(),
+        since: Some(timestamp(seen.since)),
+        error,
+        failed: failed.map(timestamp),
+        starts: seen.starts,
+    }
+}
+
+fn ssh_refused(error: &SshHostsError) -> Status {
+    let text = with_hint(with_causes(error), error.hint());
+    match error {
+        SshHostsError::Unable | SshHostsError::Insecure | SshHostsError::Unreachable(_) => {
+            Status::failed_precondition(text)
+        }
+        SshHostsError::Nobody
+        | SshHostsError::Destination(_)
+        | SshHostsError::Options(_)
+        | SshHostsError::Directory(_) => Status::invalid_argument(text),
+        SshHostsError::TooMany => Status::resource_exhausted(text),
+        SshHostsError::Unknown(_) => Status::not_found(text),
+        SshHostsError::Record(_) => Status::internal(text),
     }
 }

@@ -12,18 +12,18 @@ const MAX_WAITING: usize = 32 << 10;
 
 /// The end at which batches are put. When it is dropped, the indexer takes what is left, and ends.
 #[derive(Debug)]
-pub(crate) struct Backlog(Arc<Shared>);
+pub(crate) struct Backlog(Arc<SharedBacklog>);
 
 /// Has what waits taken at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Urge(Arc<Shared>);
+pub(crate) struct CatchUp(Arc<SharedBacklog>);
 
 /// The end at which batches are taken. When it is dropped, what is put goes nowhere.
 #[derive(Debug)]
-pub(crate) struct Waiting(Arc<Shared>);
+pub(crate) struct BacklogReceiver(Arc<SharedBacklog>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedBacklog {
     state: Mutex<State>,
     put: Condvar,
     taken: Condvar,
@@ -37,24 +37,26 @@ struct State {
     wanted: usize,
     /// Whether somebody waits for what is here.
     is_urgent: bool,
-    is_put: Ended,
-    is_taken: Ended,
+    /// Whether the committer's end was dropped.
+    is_complete: bool,
+    /// Whether the indexer's end was dropped.
+    is_abandoned: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Ended {
-    #[default]
-    No,
-    Yes,
+impl State {
+    /// Whether the index is so far behind that it has to be waited for.
+    fn is_full(&self) -> bool {
+        self.events >= MAX_WAITING && !self.is_abandoned
+    }
 }
 
 /// A backlog with nothing in it.
-pub(crate) fn backlog() -> (Backlog, Waiting) {
-    let shared = Arc::new(Shared::default());
-    (Backlog(shared.clone()), Waiting(shared))
+pub(crate) fn backlog() -> (Backlog, BacklogReceiver) {
+    let shared = Arc::new(SharedBacklog::default());
+    (Backlog(shared.clone()), BacklogReceiver(shared))
 }
 
-impl Shared {
+impl SharedBacklog {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,25 +65,23 @@ impl Shared {
 impl Backlog {
     /// Whether the index is so far behind that it has to be waited for.
     pub(crate) fn is_full(&self) -> bool {
-        let state = self.0.lock();
-        state.events >= MAX_WAITING && state.is_taken == Ended::No
+        self.0.lock().is_full()
     }
 
     /// Waits until it is not full.
     pub(crate) fn wait_for_room(&self) {
-        let full = |state: &mut State| state.events >= MAX_WAITING && state.is_taken == Ended::No;
-        drop(self.0.taken.wait_while(self.0.lock(), full));
+        drop(self.0.taken.wait_while(self.0.lock(), |state| state.is_full()));
     }
 
     /// What has its batches taken at once.
-    pub(crate) fn urge(&self) -> Urge {
-        Urge(self.0.clone())
+    pub(crate) fn urge(&self) -> CatchUp {
+        CatchUp(self.0.clone())
     }
 
     /// Puts a batch, whether or not it is full.
     pub(crate) fn put(&self, batch: Batch) {
         let mut state = self.0.lock();
-        if state.is_taken == Ended::Yes {
+        if state.is_abandoned {
             return;
         }
         let before = state.events;
@@ -95,12 +95,12 @@ impl Backlog {
 
 impl Drop for Backlog {
     fn drop(&mut self) {
-        self.0.lock().is_put = Ended::Yes;
+        self.0.lock().is_complete = true;
         self.0.put.notify_one();
     }
 }
 
-impl Urge {
+impl CatchUp {
     /// Has what was put until now taken at once.
     pub(crate) fn now(&self) {
         self.0.lock().is_urgent = true;
@@ -108,13 +108,13 @@ impl Urge {
     }
 }
 
-impl Waiting {
+impl BacklogReceiver {
     /// Waits for a batch, and from then on until there are `enough` events, somebody waits for them, or `patience` is over;
     /// nothing where no more come.
     pub(crate) fn take(&self, enough: usize, patience: Duration) -> Option<Vec<Batch>> {
         let mut state = self.0.lock();
         let mut until = None;
-        while state.is_put == Ended::No && state.events < enough {
+        while !state.is_complete && state.events < enough {
             if state.events == 0 {
                 // What was there when somebody began to wait has been taken.
                 (state.wanted, state.is_urgent) = (1, false);
@@ -136,10 +136,10 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for BacklogReceiver {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        state.is_taken = Ended::Yes;
+        state.is_abandoned = true;
         state.batches.clear();
         self.0.taken.notify_one();
     }

@@ -2,7 +2,7 @@
 
 use prometheus::IntCounterVec;
 
-use super::Making;
+use super::Registrar;
 
 speedup_core::words! {
     /// Why a connection was not served.
@@ -47,7 +47,7 @@ speedup_core::words! {
     pub(crate) enum RefusedEnrolment {
         /// The token is unknown, used up, expired or revoked.
         Token = "token",
-        /// The name is none, or not the one that the token is for.
+        /// The name is invalid or does not match the token.
         Name = "name",
         HostTaken = "host_taken",
         /// There are as many certificates as there may be.
@@ -61,49 +61,43 @@ speedup_core::words! {
     const ALL;
 }
 
-/// What is counted of them.
-pub(super) struct Counts {
-    connections: IntCounterVec,
-    calls: IntCounterVec,
-    enrolments: IntCounterVec,
+/// Counters of refused connections, calls and enrolments.
+pub(super) struct RefusalCounters {
+    pub(super) connections: IntCounterVec,
+    pub(super) calls: IntCounterVec,
+    pub(super) enrolments: IntCounterVec,
 }
 
-impl Counts {
-    pub(super) fn new(make: &Making) -> Self {
-        let counts = |name, help, codes: &[&str]| {
-            let counts = make.counters(name, help, &["reason"]);
-            // A reason is on the page before it was the first time.
-            codes.iter().for_each(|code| drop(counts.with_label_values(&[code])));
-            counts
-        };
+impl RefusalCounters {
+    pub(super) fn new(make: &Registrar) -> Self {
         Self {
-            connections: counts(
+            connections: by_reason(
+                make,
                 "speedup_connections_refused_total",
                 "Connections that were not served, by reason.",
                 &RefusedConnection::ALL.map(RefusedConnection::code),
             ),
-            calls: counts(
+            calls: by_reason(
+                make,
                 "speedup_calls_refused_total",
                 "Calls that were not let through to their door, by reason.",
                 &RefusedCall::ALL.map(RefusedCall::code),
             ),
-            enrolments: counts(
+            enrolments: by_reason(
+                make,
                 "speedup_enrolments_refused_total",
                 "Tokens for which no certificate was given, by reason.",
                 &RefusedEnrolment::ALL.map(RefusedEnrolment::code),
             ),
         }
     }
+}
 
-    pub(super) fn connection(&self, why: RefusedConnection) {
-        self.connections.with_label_values(&[why.code()]).inc();
+/// Makes a counter by reason. Each reason is on the page before it happens for the first time.
+fn by_reason(make: &Registrar, name: &str, help: &str, codes: &[&str]) -> IntCounterVec {
+    let counters = make.counters(name, help, &["reason"]);
+    for code in codes {
+        let _ = counters.with_label_values(&[code]);
     }
-
-    pub(super) fn call(&self, why: RefusedCall) {
-        self.calls.with_label_values(&[why.code()]).inc();
-    }
-
-    pub(super) fn enrolment(&self, why: RefusedEnrolment) {
-        self.enrolments.with_label_values(&[why.code()]).inc();
-    }
+    counters
 }

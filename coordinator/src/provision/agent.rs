@@ -2,6 +2,8 @@
 
 use std::{net::IpAddr, net::Ipv4Addr, net::Ipv6Addr, net::SocketAddr, path::PathBuf};
 
+use super::script::{line, quoted};
+
 /// Where the program, the state and the access of agents lie, as every node sees them: on a shared disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentPlace {
@@ -39,7 +41,16 @@ impl AgentStart {
         ]
     }
 
-    /// The same for an agent on the coordinator's machine, where no name has to be resolved.
+    /// The line of the shell that starts an agent in a job, on the node that `node` names to the shell. An agent's state is its
+    /// node's, so that what an earlier one there has not delivered is delivered.
+    pub(crate) fn command_line(&self, node: &str) -> String {
+        let program = self.place.program.to_string_lossy().into_owned();
+        let words = [program, "agent".to_owned(), "start".to_owned()];
+        let start = line(words.into_iter().chain(self.connection()));
+        format!("{start} --state {}/{node}", quoted(&self.place.state.to_string_lossy()))
+    }
+
+    /// The start of an agent on the coordinator's machine, where no name has to be resolved.
     pub(crate) fn on_this_machine(&self) -> Self {
         let place = AgentPlace { host: None, port: None, ..self.place.clone() };
         Self { place, address: nearby(self.address), is_secure: self.is_secure }

@@ -36,6 +36,12 @@ pub(crate) enum CommandError {
     },
 }
 
+/// Does work that blocks apart from the event loop. A panic of it is the caller's.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
 #[derive(Debug)]
 pub(crate) enum Input<'a> {
     Text(&'a str),
@@ -65,20 +71,16 @@ pub(crate) async fn execute_within(
         Input::File(file) => (Stdio::from(file), ""),
     };
     let mut child = start(program, arguments, stdin).map_err(not_started)?;
-    let answer = tokio::time::timeout(patience, converse(&mut child, text)).await;
-    let (status, out, err) = match answer {
+    let (status, out, err) = match tokio::time::timeout(patience, converse(&mut child, text)).await {
         Ok(Ok(Some(answer))) => answer,
-        Ok(Err(source)) => {
+        unfinished => {
+            // Nobody reads what it prints any more: it would wait for that, and keep its engine busy.
             end(child).await;
-            return Err(not_started(source));
-        }
-        Ok(Ok(None)) => {
-            end(child).await;
-            return Err(CommandError::TooLong { program: program.to_owned() });
-        }
-        Err(_) => {
-            end(child).await;
-            return Err(CommandError::TimedOut { program: program.to_owned(), patience });
+            return Err(match unfinished {
+                Ok(Err(source)) => not_started(source),
+                Ok(Ok(_)) => CommandError::TooLong { program: program.to_owned() },
+                Err(_) => CommandError::TimedOut { program: program.to_owned(), patience },
+            });
         }
     };
     if !status.success() {
@@ -102,7 +104,9 @@ type Answer = (ExitStatus, Vec<u8>, Vec<u8>);
 
 /// Nothing when it says too much.
 async fn converse(child: &mut Child, input: &str) -> std::io::Result<Option<Answer>> {
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
     let write = async {
         if let Some(mut stdin) = stdin {
             // A program that reads no input has closed it.

@@ -18,7 +18,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// for Slurm, whose ids are bare numbers.
     fn system(&self) -> &str;
 
-    fn request(&self) -> Request;
+    /// The command and script of a job of this name, as they are shown to people.
+    fn submission(&self, job_name: &str) -> JobSubmission;
 
     /// Asks for a job on whole nodes that are none of these: on so many, where it can give several to one job, and otherwise on one.
     /// Gives an id for each node.
@@ -37,9 +38,6 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// last at most, where they have a limit.
     async fn try_out(&self) -> Result<Option<Span>, EngineError>;
 
-    /// Where the agent of a job has its state, once its node is known.
-    fn state_of(&self, job: &Job) -> Option<PathBuf>;
-
     /// The file into which a job prints, where that is known.
     fn log_of(&self, job: &Job) -> Option<PathBuf>;
 
@@ -51,7 +49,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct JobSubmission {
     pub(crate) command: Vec<String>,
     /// What the job executes.
     pub(crate) script: String,

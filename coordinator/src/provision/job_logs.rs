@@ -4,6 +4,8 @@ use std::{fs, io, path::Path, path::PathBuf, time::Duration, time::SystemTime};
 
 use speedup_core::value::causes::with_causes;
 
+use super::command::blocking;
+
 /// The newest logs, which stay whatever their age.
 const KEPT: usize = 100;
 /// How long others stay after something was last written to them: jobs have time limits of days.
@@ -21,11 +23,10 @@ impl JobLogs {
     /// Removes those that are too old and too many.
     pub(super) async fn remove_old(&self) {
         let logs = self.clone();
-        let removed = tokio::task::spawn_blocking(move || logs.remove_before(SystemTime::now())).await;
-        match removed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())) {
+        match blocking(move || logs.remove_before(SystemTime::now())).await {
             Ok(0) => {}
             Ok(count) => {
-                tracing::info!(count, directory = %self.directory.display(), "old logs of jobs are removed");
+                tracing::info!(count, directory = %self.directory.display(), "removed old logs of jobs");
             }
             Err(error) => tracing::warn!("cannot remove old logs of jobs: {}", with_causes(&error)),
         }

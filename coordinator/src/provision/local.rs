@@ -1,7 +1,9 @@
 //! Agents as processes of this machine, each as a host of its own: the second engine, for a first look and for tests.
 //! They end with the coordinator.
 
-use std::{collections::BTreeMap, fs::File, path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    collections::BTreeMap, collections::BTreeSet, fs::File, path::PathBuf, process::Stdio, time::Duration,
+};
 
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,7 +14,7 @@ use speedup_journal::private;
 use tokio::{process::Child, sync::Mutex};
 use uuid::Uuid;
 
-use super::{agent::AgentStart, engine::Engine, engine::EngineError, engine::Request};
+use super::{agent::AgentStart, engine::Engine, engine::EngineError, engine::JobSubmission};
 use crate::timeline::wall_clock;
 
 /// What the ids of its jobs begin with.
@@ -54,20 +56,22 @@ impl Local {
 
     /// The command that starts an agent at a place.
     fn command(&self, place: &NodeName, job: &JobId) -> Vec<String> {
-        let state = self.agent.place.state.join(place.as_str());
+        let program = self.agent.place.program.display().to_string();
+        let state = self.agent.place.state.join(place.as_str()).display().to_string();
         let parent = format!("--exit-with-parent={}", std::process::id());
-        let words = ["agent", "start", &parent, "--no-selftest", "--share-machine"].map(str::to_owned);
-        let names = [
+        let mut command = vec![program];
+        command.extend(["agent", "start", &parent, "--no-selftest", "--share-machine"].map(str::to_owned));
+        command.extend(self.agent.on_this_machine().connection());
+        for (flag, value) in [
             ("--host-id", place.as_str()),
             ("--node-name", place.as_str()),
             ("--job-id", job.as_str()),
             ("--allocation-id", job.as_str()),
-        ];
-        let names = names.into_iter().flat_map(|(flag, name)| [flag.to_owned(), name.to_owned()]);
-        let state = ["--state".to_owned(), state.display().to_string()];
-        let program = self.agent.place.program.display().to_string();
-        let connection = self.agent.on_this_machine().connection();
-        [program].into_iter().chain(words).chain(connection).chain(names).chain(state).collect()
+            ("--state", state.as_str()),
+        ] {
+            command.extend([flag.to_owned(), value.to_owned()]);
+        }
+        command
     }
 
     fn log(&self, place: &NodeName) -> PathBuf {
@@ -91,19 +95,18 @@ impl Engine for Local {
         SYSTEM
     }
 
-    fn request(&self) -> Request {
+    fn submission(&self, _job_name: &str) -> JobSubmission {
         let job = format!("{SYSTEM}:ID").parse().expect("an id");
         let command = self.places().next().map(|place| self.command(&place, &job));
-        Request { command: command.unwrap_or_default(), script: String::new() }
+        JobSubmission { command: command.unwrap_or_default(), script: String::new() }
     }
 
     async fn submit(&self, exclude: &Nodes, _hosts: u32) -> Result<Vec<JobId>, EngineError> {
         let mut jobs = self.jobs.lock().await;
-        let is_free = |place: &NodeName| {
-            let is_taken = jobs.values().any(|process| process.ended.is_none() && process.place == *place);
-            !is_taken && !exclude.contains(place)
-        };
-        let place = self.places().find(is_free).ok_or(EngineError::NoPlace(PLACES))?;
+        let running = jobs.values().filter(|process| process.ended.is_none());
+        let taken: BTreeSet<NodeName> = running.map(|process| process.place.clone()).collect();
+        let mut free = self.places().filter(|place| !taken.contains(place) && !exclude.contains(place));
+        let place = free.next().ok_or(EngineError::NoPlace(PLACES))?;
         let id: JobId = format!("{SYSTEM}:{}", Uuid::now_v7().simple()).parse().expect("digits are an id");
         let child = self.start(&place, &id).map_err(EngineError::NotStarted)?;
         jobs.insert(id.clone(), Process { child, place, started: wall_clock(), ended: None });
@@ -113,7 +116,7 @@ impl Engine for Local {
     async fn list(&self) -> Result<Vec<Job>, EngineError> {
         let mut jobs = self.jobs.lock().await;
         jobs.retain(|_, process| process.ended.is_none());
-        Ok(jobs.iter_mut().map(|(id, process)| told(id, process)).collect())
+        Ok(jobs.iter_mut().map(|(id, process)| job(id, process)).collect())
     }
 
     async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError> {
@@ -136,10 +139,6 @@ impl Engine for Local {
         Ok(None)
     }
 
-    fn state_of(&self, job: &Job) -> Option<PathBuf> {
-        Some(self.agent.place.state.join(job.node.as_ref()?.as_str()))
-    }
-
     fn log_of(&self, job: &Job) -> Option<PathBuf> {
         Some(self.log(job.node.as_ref()?))
     }
@@ -155,7 +154,7 @@ impl Engine for Local {
 }
 
 /// What a process does now, as a job.
-fn told(id: &JobId, process: &mut Process) -> Job {
+fn job(id: &JobId, process: &mut Process) -> Job {
     let (state, words) = match process.child.try_wait() {
         Ok(None) => (JobState::Running, "running".to_owned()),
         Ok(Some(status)) => {

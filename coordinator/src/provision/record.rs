@@ -1,9 +1,9 @@
-//! What is kept over a restart: which engines are asked, within which limits, and their ledgers. One small file, put in place
-//! whole; that jobs exist at all is known from the engines, by their names.
+//! Stores the queues over a restart: which engines are asked, within which limits, and their ledgers. One small file,
+//! replaced as a whole; that jobs exist at all is known from the engines, by their names.
 
 use std::{collections::BTreeMap, fs, io, io::ErrorKind, path::Path, path::PathBuf, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use speedup_core::machine::provision::{Ledger, ProvisionLimits};
 use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::id::QueueName;
@@ -12,7 +12,7 @@ use speedup_journal::{durable::sync_directory, private::replace};
 use thiserror::Error;
 use tokio::sync::Mutex;
 
-use super::spec::Spec;
+use super::{command::blocking, spec::Spec};
 
 pub(crate) const NAME: &str = "provision.json";
 /// The form that this release writes.
@@ -20,16 +20,23 @@ const VERSION: u32 = 2;
 /// Most bytes of it: a thousand jobs that each exclude thousands of nodes have less.
 const MAX_BYTES: u64 = 256 << 20;
 
+/// What a user says of a queue, but for its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Queue {
-    pub(crate) name: QueueName,
-    /// What marks its jobs as its own.
-    pub(crate) job_name: String,
+pub(crate) struct QueueConfig {
     pub(crate) spec: Spec,
     pub(crate) limits: ProvisionLimits,
     /// How often the engine is asked what its jobs do.
     pub(crate) look_every: Duration,
     pub(crate) by: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Queue {
+    pub(crate) name: QueueName,
+    /// What marks its jobs as its own.
+    pub(crate) job_name: String,
+    #[serde(flatten)]
+    pub(crate) config: QueueConfig,
     /// How long its jobs last at most, where they have a limit and it is known; nothing in files of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) longest_job: Option<Span>,
@@ -54,10 +61,8 @@ struct File {
 #[derive(Deserialize)]
 struct File1 {
     name: String,
-    spec: Spec,
-    limits: ProvisionLimits,
-    look_every: Duration,
-    by: String,
+    #[serde(flatten)]
+    config: QueueConfig,
     ledger: Ledger,
 }
 
@@ -104,43 +109,67 @@ impl Record {
     async fn write(&self, queues: &BTreeMap<QueueName, Queue>) -> Result<(), RecordError> {
         let path = self.data.join(NAME);
         let file = File { version: VERSION, queues: queues.values().cloned().collect() };
-        let written = tokio::task::spawn_blocking(move || match file.queues.is_empty() {
-            true => remove(path),
-            false => write(path, &file),
-        });
-        written.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        blocking(move || if file.queues.is_empty() { remove(path) } else { write(path, &file) }).await
     }
 }
 
 fn read(path: &Path) -> Result<Vec<Queue>, RecordError> {
-    let disk = |source| RecordError::Disk { what: "read", path: path.to_owned(), source };
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(disk(error)),
-    };
-    let text = read_text_at_most(file, MAX_BYTES).map_err(disk)?;
-    let form = |source| RecordError::Form { path: path.to_owned(), source };
-    // The version is looked at first: the rest may be anything.
-    let Head { version } = serde_json::from_str(&text).map_err(form)?;
-    match version {
-        1 => Ok(vec![serde_json::from_str::<File1>(&text).map_err(form)?.into()]),
-        VERSION => Ok(serde_json::from_str::<File>(&text).map_err(form)?.queues),
-        found => Err(RecordError::Version { path: path.to_owned(), found, known: VERSION }),
+    let Some(file) = VersionedText::read(path, MAX_BYTES)? else { return Ok(Vec::new()) };
+    match file.version {
+        1 => Ok(vec![file.parse::<File1>()?.into()]),
+        VERSION => Ok(file.parse::<File>()?.queues),
+        _ => Err(file.unknown_version(VERSION)),
     }
+}
+
+/// A file of JSON that begins with a version. The version is read first: the rest may be anything.
+pub(super) struct VersionedText<'a> {
+    path: &'a Path,
+    pub(super) version: u32,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    version: u32,
+}
+
+impl<'a> VersionedText<'a> {
+    /// Reads a file of at most so many bytes, if there is one.
+    pub(super) fn read(path: &'a Path, most: u64) -> Result<Option<Self>, RecordError> {
+        let text = match fs::File::open(path).and_then(|file| read_text_at_most(file, most)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(RecordError::Disk { what: "read", path: path.to_owned(), source }),
+        };
+        let mut file = Self { path, version: 0, text };
+        file.version = file.parse::<Head>()?.version;
+        Ok(Some(file))
+    }
+
+    pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
+        let form = |source| RecordError::Form { path: self.path.to_owned(), source };
+        serde_json::from_str(&self.text).map_err(form)
+    }
+
+    /// The error of a release that knows versions up to `known`.
+    pub(super) fn unknown_version(&self, known: u32) -> RecordError {
+        RecordError::Version { path: self.path.to_owned(), found: self.version, known }
+    }
+}
+
+/// Replaces a file by a value as JSON, durably.
+pub(super) fn write(path: PathBuf, value: &impl Serialize) -> Result<(), RecordError> {
+    let text =
+        serde_json::to_string(value).map_err(|source| RecordError::Form { path: path.clone(), source })?;
+    replace(&path, text.as_bytes()).map_err(|source| RecordError::Disk { what: "write", path, source })
 }
 
 impl From<File1> for Queue {
-    fn from(File1 { name: job_name, spec, limits, look_every, by, ledger }: File1) -> Self {
-        let name = spec.usual_name().unwrap_or_else(|| "1".parse().expect("a number is a name"));
-        Self { name, job_name, spec, limits, look_every, by, longest_job: None, ledger }
+    fn from(File1 { name: job_name, config, ledger }: File1) -> Self {
+        let name = config.spec.usual_name().unwrap_or_else(|| "1".parse().expect("a number is a name"));
+        Self { name, job_name, config, longest_job: None, ledger }
     }
-}
-
-fn write(path: PathBuf, file: &File) -> Result<(), RecordError> {
-    let text =
-        serde_json::to_string(file).map_err(|source| RecordError::Form { path: path.clone(), source })?;
-    replace(&path, text.as_bytes()).map_err(|source| RecordError::Disk { what: "write", path, source })
 }
 
 fn remove(path: PathBuf) -> Result<(), RecordError> {
@@ -151,11 +180,6 @@ fn remove(path: PathBuf) -> Result<(), RecordError> {
         }
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-#[derive(Deserialize)]
-struct Head {
-    version: u32,
 }
 
 #[cfg(test)]
@@ -171,14 +195,17 @@ mod tests {
     const GOLDEN_2: &str = include_str!("record/golden/version-2.json");
 
     fn queue(name: &str) -> Queue {
-        let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: None, patience: QUEUE_PATIENCE };
         let options = vec!["-p".to_owned(), "main".to_owned()];
-        let spec = Spec::Slurm { options, around: Surroundings::default() };
-        let (name, job_name) = (name.parse().unwrap(), "speedup-1".to_owned());
-        let (look_every, by) = (Duration::from_secs(5), "a".to_owned());
+        let config = QueueConfig {
+            spec: Spec::Slurm { options, around: Surroundings::default() },
+            limits: ProvisionLimits { jobs: 3, queued: 2, node_time: None, patience: QUEUE_PATIENCE },
+            look_every: Duration::from_secs(5),
+            by: "a".to_owned(),
+        };
         let mut ledger = Ledger::default();
         ledger.asked("7".parse().unwrap(), ["n1".parse().unwrap()].into());
-        Queue { name, job_name, spec, limits, look_every, by, longest_job: None, ledger }
+        let job_name = "speedup-1".to_owned();
+        Queue { name: name.parse().unwrap(), job_name, config, longest_job: None, ledger }
     }
 
     async fn kept(data: &Path) -> Vec<Queue> {

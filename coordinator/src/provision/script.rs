@@ -1,10 +1,8 @@
-//! What a job executes: one agent, and around it what its user says.
+//! What a job executes: one agent, and around it what its user says; and words as a shell reads them.
 
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::MAX_SURROUNDING_BYTES;
 use thiserror::Error;
-
-use super::shell::quoted;
 
 /// Most bytes of a command in front of the agent.
 const MAX_WRAP_BYTES: usize = 4_096;
@@ -138,6 +136,19 @@ fn ended(lines: &str) -> String {
     }
 }
 
+/// A command with its arguments, as a shell reads it.
+pub(super) fn line(words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+pub(super) fn quoted(word: &str) -> String {
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-:=,@%+".contains(c)) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};
@@ -244,5 +255,14 @@ mod tests {
         let error = surroundings("", "\u{7}", "").check().unwrap_err();
         assert_eq!(error, SurroundingsError::Character { what: "epilogue" });
         assert!(surroundings("", "", "a\nb").check().is_err(), "a command is one line");
+    }
+
+    #[test]
+    fn a_word_comes_out_of_a_shell_as_it_went_in() {
+        for word in ["plain/word-1", "two words", "it's", "", "$HOME `x` \"y\" \\", "ä\n"] {
+            let script = format!("printf %s {}", quoted(word));
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+        }
     }
 }

@@ -18,9 +18,8 @@ use speedup_core::value::time::Span;
 
 use super::agent::AgentStart;
 use super::command::execute;
-use super::engine::{Engine, EngineError, Request};
-use super::script::Surroundings;
-use super::shell::{line, quoted};
+use super::engine::{Engine, EngineError, JobSubmission};
+use super::script::{Surroundings, quoted};
 pub(crate) use options::{OptionsError, SlurmOptions, checked};
 use trial::Trial;
 pub(crate) use trial::cancel_left_trials;
@@ -52,19 +51,9 @@ impl Slurm {
         Self { name, options, around, agent, configuration }
     }
 
-    /// The command that asks for a job.
-    fn command(&self, exclude: &Nodes) -> Vec<String> {
-        let arguments = self.arguments(&self.name, exclude, 1, &[]);
-        ["sbatch".to_owned()].into_iter().chain(arguments).collect()
-    }
-
-    /// What a job executes. An agent's state is its node's, so that what an earlier one there has not delivered is delivered.
+    /// What a job executes.
     fn script(&self, hosts: u32) -> String {
-        let program = self.agent.place.program.to_string_lossy().into_owned();
-        let words = [program, "agent".to_owned(), "start".to_owned()];
-        let start = line(words.into_iter().chain(self.agent.connection()));
-        let state = quoted(&self.agent.place.state.to_string_lossy());
-        let start = format!("{start} --state {state}/\"${{SLURMD_NODENAME:-job-$SLURM_JOB_ID}}\"");
+        let start = self.agent.command_line("\"${SLURMD_NODENAME:-job-$SLURM_JOB_ID}\"");
         let mut around = self.around.clone();
         if let Some(path) = &self.configuration {
             // A line of its own: what is put before the agent may be allowed to start that program only.
@@ -102,7 +91,9 @@ impl Slurm {
         arguments.push(format!("--job-name={name}"));
         arguments.push(format!("--comment={name}"));
         let excluded = self.excluded(exclude);
-        arguments.extend((!excluded.is_empty()).then(|| format!("--exclude={excluded}")));
+        if !excluded.is_empty() {
+            arguments.push(format!("--exclude={excluded}"));
+        }
         arguments
     }
 
@@ -141,8 +132,10 @@ impl Engine for Slurm {
         ""
     }
 
-    fn request(&self) -> Request {
-        Request { command: self.command(&Nodes::new()), script: self.script(1) }
+    fn submission(&self, job_name: &str) -> JobSubmission {
+        let mut command = vec!["sbatch".to_owned()];
+        command.extend(self.arguments(job_name, &Nodes::new(), 1, &[]));
+        JobSubmission { command, script: self.script(1) }
     }
 
     async fn submit(&self, exclude: &Nodes, hosts: u32) -> Result<Vec<JobId>, EngineError> {
@@ -158,17 +151,19 @@ impl Engine for Slurm {
     }
 
     async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError> {
-        let quiet = std::iter::once("--quiet".to_owned());
         let whole: BTreeSet<&str> = jobs.iter().map(JobId::whole).collect();
-        let arguments: Vec<String> = quiet.chain(whole.into_iter().map(str::to_owned)).collect();
+        let mut arguments = vec!["--quiet".to_owned()];
+        arguments.extend(whole.into_iter().map(str::to_owned));
         execute("scancel", &arguments, "").await?;
         Ok(())
     }
 
     async fn exclude(&self, job: &JobId, nodes: &Nodes) -> Result<(), EngineError> {
-        let (job, nodes) =
-            (format!("JobId={}", job.whole()), format!("ExcNodeList={}", self.excluded(nodes)));
-        let change = ["update".to_owned(), job, nodes];
+        let change = [
+            "update".to_owned(),
+            format!("JobId={}", job.whole()),
+            format!("ExcNodeList={}", self.excluded(nodes)),
+        ];
         execute("scontrol", &change, "").await?;
         Ok(())
     }
@@ -188,13 +183,8 @@ impl Engine for Slurm {
         found
     }
 
-    fn state_of(&self, job: &Job) -> Option<PathBuf> {
-        // As the script says it.
-        Some(self.agent.place.state.join(job.node.as_ref()?.as_str()))
-    }
-
     fn log_of(&self, job: &Job) -> Option<PathBuf> {
-        (!self.options.say_output()).then(|| self.log(job.id.whole()))
+        if self.options.say_output() { None } else { Some(self.log(job.id.whole())) }
     }
 
     fn log_prefix(&self) -> Option<String> {
@@ -225,26 +215,32 @@ mod tests {
         Slurm::new("speedup-1".to_owned(), options, Surroundings::default(), agent)
     }
 
+    fn sbatch_words(slurm: &Slurm, exclude: &Nodes) -> Vec<String> {
+        slurm.arguments(&slurm.name, exclude, 1, &[])
+    }
+
     #[test]
     fn a_job_is_one_whole_node_whatever_the_user_says() {
         let exclude = ["n2", "n1"].map(|node| node.parse().unwrap()).into();
-        let command = slurm(&["-p", "short", "--exclude=login1", "-t", "10"]).command(&exclude);
+        let command = sbatch_words(&slurm(&["-p", "short", "--exclude=login1", "-t", "10"]), &exclude);
         let position = |word: &str| command.iter().position(|known| known == word).unwrap();
         assert!(position("short") < position("--nodes=1"), "{command:?}");
         assert!(position("--mem=0") < position("short"), "{command:?}");
         assert_eq!(command.last().unwrap(), "--exclude=login1,n[1-2]");
-        assert!(!slurm(&["--mem-per-cpu=100"]).command(&Nodes::new()).contains(&"--mem=0".to_owned()));
+        assert!(!sbatch_words(&slurm(&["--mem-per-cpu=100"]), &Nodes::new()).contains(&"--mem=0".to_owned()));
     }
 
     #[test]
     fn account_qos_reservation_constraint_and_gres_reach_slurm() {
         let given =
             ["-A", "physics", "--qos=high", "--reservation", "mine", "-C", "fast&big", "--gres=gpu:2"];
-        let command = slurm(&given).command(&Nodes::new());
+        let command = sbatch_words(&slurm(&given), &Nodes::new());
         let at = command.iter().position(|word| word == "-A").unwrap();
         assert_eq!(command[at..at + given.len()], given);
         let long = ["--account=physics", "--constraint=fast", "--qos", "high"];
-        assert!(long.iter().all(|word| slurm(&long).command(&Nodes::new()).contains(&(*word).to_owned())));
+        assert!(
+            long.iter().all(|word| sbatch_words(&slurm(&long), &Nodes::new()).contains(&(*word).to_owned()))
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::{
     agent::AgentStart, batch::Batch, engine::Engine, local::Local, script::Surroundings,
     script::SurroundingsError, slurm::OptionsError, slurm::Slurm, slurm::SlurmOptions, slurm::checked,
 };
+use crate::metrics::EngineKind;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -54,7 +55,7 @@ pub(crate) enum SpecError {
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind())?;
+        f.write_str(self.kind().word())?;
         match self {
             Self::Slurm { options, .. } | Self::Batch { options, .. } if !options.is_empty() => {
                 write!(f, " {}", options.join(" "))
@@ -65,14 +66,11 @@ impl fmt::Display for Spec {
 }
 
 impl Spec {
-    pub(crate) const KINDS: [&str; 3] = ["slurm", "batch", "local"];
-
-    /// The engine's word in commands and answers: one of [`Self::KINDS`].
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub(crate) const fn kind(&self) -> EngineKind {
         match self {
-            Self::Slurm { .. } => "slurm",
-            Self::Batch { .. } => "batch",
-            Self::Local => "local",
+            Self::Slurm { .. } => EngineKind::Slurm,
+            Self::Batch { .. } => EngineKind::Batch,
+            Self::Local => EngineKind::Local,
         }
     }
 
@@ -122,9 +120,13 @@ impl Spec {
                 reachable(agent)?;
                 around.check()?;
                 checked(options)?;
-                let system = batch::parse(file)?;
-                let (job_name, options, around) = (job_name.to_owned(), options.clone(), around.clone());
-                Ok(Box::new(Batch::new(job_name, system, options, around, agent.clone())))
+                Ok(Box::new(Batch {
+                    job_name: job_name.to_owned(),
+                    system: batch::parse(file)?,
+                    options: options.clone(),
+                    around: around.clone(),
+                    agent: agent.clone(),
+                }))
             }
             Self::Local => Ok(Box::new(Local::new(queue, agent.clone()))),
         }

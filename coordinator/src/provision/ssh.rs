@@ -3,44 +3,44 @@
 //! coordinator lives; agents outlive it, and find it again.
 //!
 //! In reading order: `destination` and `options` (what a user may say), `record` (what is kept over a restart), `client` (one ssh),
-//! `remote` (what is executed on a host), `tunnel` (a way back), `keeper` (one host), and here what adds, shows and removes them.
+//! `remote` (what is executed on a host), `tunnel` (a way back), `supervisor` (one host), and here what adds, shows and removes them.
 
 mod client;
 mod destination;
-mod keeper;
 mod options;
 mod record;
 mod remote;
+mod supervisor;
 mod tunnel;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as SharedMutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex as SharedMutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use speedup_core::host::{Host, Presence};
+use speedup_core::host::Presence;
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::HostId;
 use thiserror::Error;
 use tokio::{sync::Mutex, sync::OnceCell, sync::Semaphore, sync::watch, task::JoinHandle, task::JoinSet};
 
-use super::{agent::AgentStart, look::tell, record::RecordError};
+use super::{agent::AgentStart, command::blocking, reconciler::log_note, record::RecordError};
 use crate::{admission::Admission, handle::Handle};
 pub(crate) use destination::{Destination, DestinationError};
-use keeper::{First, Glance, Keeper, Shared};
-pub(crate) use keeper::{SshSeen, SshState};
 use options::SshOptionsError;
 use record::Record;
 pub(crate) use record::{NAME as SSH_RECORD, SshHost};
-use remote::Removed;
+use remote::Removal;
+pub(crate) use supervisor::SshSeen;
+use supervisor::{First, HostPresence, Supervisor, SupervisorContext};
 
 /// Most hosts: each has a task here, and those with a tunnel a process.
 const MAX_HOSTS: usize = 2_000;
 /// Hosts that are worked on at once: each takes a process of ssh, and perhaps a copy of the program through one network.
 const SLOTS: usize = 16;
 /// How often it is looked which hosts are connected.
-const GLANCE: Duration = Duration::from_secs(1);
+const PRESENCE: Duration = Duration::from_secs(1);
 /// Longest name of a directory on hosts.
 const MAX_DIRECTORY_BYTES: usize = 200;
 
@@ -54,15 +54,15 @@ struct Inner {
     agent: AgentStart,
     handle: Handle,
     /// None where there is no TLS.
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<SupervisorContext>>,
     /// Held by who changes them: that may take a while, in which they are shown all the same.
     changing: Mutex<()>,
-    kept: SharedMutex<Kept>,
-    glancing: Option<JoinHandle<()>>,
+    kept: SharedMutex<HostTable>,
+    watching: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct HostTable {
     record: Record,
     hosts: BTreeMap<HostId, Current>,
 }
@@ -81,17 +81,20 @@ pub(crate) struct ShownSshHost {
     pub(crate) directory: String,
 }
 
-/// What became of a host that was to be removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SshRemoval {
-    /// Nothing of it is left.
-    Done,
-    /// Its agent has ended, and its state is still there, with why.
-    StateKept(String),
-    /// It is forgotten, and its agent may go on.
-    Forgotten,
-    /// It was not removed, and why.
-    Failed(String),
+speedup_core::words! {
+    /// What became of a host that was to be removed.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) enum SshRemoval {
+        /// Nothing of it is left.
+        Done = "removed",
+        /// Its agent has ended, and its state is still there, with why.
+        StateKept(String) = "state_kept",
+        /// It is forgotten, and its agent may go on.
+        Forgotten = "forgotten",
+        /// It was not removed, and why.
+        Failed(String) = "failed",
+    }
+    fn word(&self);
 }
 
 /// Whether hosts that are not reached are forgotten.
@@ -152,29 +155,31 @@ impl SshHosts {
         admission: Option<Admission>,
     ) -> Result<Self, RecordError> {
         let record = Record::read(&data)?.unwrap_or_else(|| Record::new(super::spec::new_name()));
-        let (glancing, glance) = watch::channel(Glance::default());
+        let (presence, seen_presence) = watch::channel(HostPresence::default());
         let shared = admission.map(|admission| {
-            Arc::new(Shared {
+            Arc::new(SupervisorContext {
                 agent: agent.clone(),
                 handle: handle.clone(),
                 admission,
                 name: record.name.clone(),
                 program: OnceCell::new(),
                 slots: Semaphore::new(SLOTS),
-                glance,
+                presence: seen_presence,
             })
         });
-        let hosts = match &shared {
-            Some(shared) => {
-                record.hosts.values().map(|host| start(host.clone(), shared, First::Wait)).collect()
-            }
-            None => BTreeMap::new(),
-        };
-        let kept = SharedMutex::new(Kept { record, hosts });
-        let inner = Arc::new_cyclic(|inner: &std::sync::Weak<Inner>| {
-            let glancing =
-                shared.is_some().then(|| tokio::spawn(glance_on(inner.clone(), handle.clone(), glancing)));
-            Inner { data, agent, handle, shared, changing: Mutex::default(), kept, glancing }
+        let mut hosts = BTreeMap::new();
+        if let Some(shared) = &shared {
+            hosts.extend(record.hosts.values().map(|host| start(host.clone(), shared, First::Wait)));
+        }
+        let kept = SharedMutex::new(HostTable { record, hosts });
+        let inner = Arc::new_cyclic(|inner: &Weak<Inner>| {
+            // Without TLS no host is served, and nobody asks which are connected.
+            let watching = if shared.is_some() {
+                Some(tokio::spawn(watch_presence(inner.clone(), handle.clone(), presence)))
+            } else {
+                None
+            };
+            Inner { data, agent, handle, shared, changing: Mutex::default(), kept, watching }
         });
         Ok(Self(Some(inner)))
     }
@@ -199,10 +204,11 @@ impl SshHosts {
         if record.hosts.len() > MAX_HOSTS {
             return Err(SshHostsError::TooMany);
         }
+        // Durable first: a coordinator that ends here goes on with them.
         inner.write(&record).await?;
         for host in &hosts {
             let note = EngineNote::by(&host.by, EngineNoteKind::SshAdded, &host.in_words());
-            tell(&inner.handle, note.of(host.destination.host())).await;
+            log_note(&inner.handle, note.of(host.destination.host())).await;
         }
         let mut kept = inner.kept();
         kept.record = record;
@@ -219,13 +225,14 @@ impl SshHosts {
     pub(crate) fn show(&self) -> Vec<ShownSshHost> {
         let Some(inner) = &self.0 else { return Vec::new() };
         let kept = inner.kept();
-        let shown = |(id, current): (&HostId, &Current)| {
-            let host = kept.record.hosts.get(id)?.clone();
+        let mut shown = Vec::new();
+        for (id, current) in &kept.hosts {
+            let Some(host) = kept.record.hosts.get(id).cloned() else { continue };
             let seen = current.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let directory = format!("{}/{}/{id}", host.directory, kept.record.name);
-            Some(ShownSshHost { host, seen, directory })
-        };
-        kept.hosts.iter().filter_map(shown).collect()
+            shown.push(ShownSshHost { host, seen, directory });
+        }
+        shown
     }
 
     /// Ends the agents of these hosts, or of all, and removes what was copied.
@@ -249,15 +256,16 @@ impl SshHosts {
                 current.task.abort();
             }
             let seen = Arc::new(SharedMutex::new(SshSeen::new()));
-            let (id, keeper) = (id.clone(), Keeper::new(host.clone(), shared.clone(), seen));
-            removals.spawn(async move { (id, removed(&keeper, unreachable).await) });
+            let supervisor = Supervisor::new(host.clone(), shared.clone(), seen);
+            let id = id.clone();
+            removals.spawn(async move { (id, removed(&supervisor, unreachable).await) });
         }
         let outcomes: BTreeMap<HostId, SshRemoval> = removals.join_all().await.into_iter().collect();
         record.hosts.retain(|id, _| outcomes.get(id).is_none_or(|removal| !removal.is_over()));
         inner.write(&record).await?;
         for (id, removal) in &outcomes {
             if let Some(words) = removal.in_words() {
-                tell(&inner.handle, EngineNote::by(by, EngineNoteKind::SshRemoved, &words).of(id)).await;
+                log_note(&inner.handle, EngineNote::by(by, EngineNoteKind::SshRemoved, &words).of(id)).await;
             }
         }
         let mut kept = inner.kept();
@@ -274,20 +282,19 @@ impl SshHosts {
     /// Lets go of them: their agents stay, and come back to the next start.
     pub(crate) fn stop(&self) {
         let Some(inner) = &self.0 else { return };
-        if let Some(glancing) = &inner.glancing {
-            glancing.abort();
+        if let Some(watching) = &inner.watching {
+            watching.abort();
         }
         let hosts = std::mem::take(&mut inner.kept().hosts);
-        hosts.into_values().for_each(|current| current.task.abort());
+        for current in hosts.into_values() {
+            current.task.abort();
+        }
     }
 }
 
 impl SshRemoval {
     fn is_over(&self) -> bool {
-        match self {
-            Self::Done | Self::StateKept(_) | Self::Forgotten => true,
-            Self::Failed(_) => false,
-        }
+        !matches!(self, Self::Failed(_))
     }
 
     /// What the event log says of it; nothing where the host stays.
@@ -302,38 +309,38 @@ impl SshRemoval {
 }
 
 impl Inner {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, HostTable> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn write(&self, record: &Record) -> Result<(), RecordError> {
-        let (record, data) = (record.clone(), self.data.clone());
-        let written = tokio::task::spawn_blocking(move || record.write(&data)).await;
-        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        let record = record.clone();
+        let data = self.data.clone();
+        blocking(move || record.write(&data)).await
     }
 }
 
-fn start(host: SshHost, shared: &Arc<Shared>, first: First) -> (HostId, Current) {
+fn start(host: SshHost, shared: &Arc<SupervisorContext>, first: First) -> (HostId, Current) {
     let id = host.destination.host().clone();
     let seen = Arc::new(SharedMutex::new(SshSeen::new()));
-    let keeper = Keeper::new(host, shared.clone(), seen.clone());
-    (id, Current { seen, task: tokio::spawn(keeper.keep(first)) })
+    let supervisor = Supervisor::new(host, shared.clone(), seen.clone());
+    (id, Current { seen, task: tokio::spawn(supervisor.run(first)) })
 }
 
-async fn removed(keeper: &Keeper, unreachable: Unreachable) -> SshRemoval {
-    match keeper.remove().await {
-        Ok(Removed::Wholly) => SshRemoval::Done,
-        Ok(Removed::ButState(why)) => SshRemoval::StateKept(why),
+async fn removed(supervisor: &Supervisor, unreachable: Unreachable) -> SshRemoval {
+    match supervisor.remove().await {
+        Ok(Removal::Wholly) => SshRemoval::Done,
+        Ok(Removal::ButState(why)) => SshRemoval::StateKept(why),
         Err(_) if unreachable == Unreachable::Forget => SshRemoval::Forgotten,
         Err(error) => SshRemoval::Failed(with_causes(&error)),
     }
 }
 
 /// Keeps telling which of the hosts are connected and which boot anew, while anyone asks for them.
-async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch::Sender<Glance>) {
+async fn watch_presence(inner: Weak<Inner>, handle: Handle, presence: watch::Sender<HostPresence>) {
     let _vital = handle.store.fault().watch_over("what looks at the hosts by ssh");
     loop {
-        tokio::time::sleep(GLANCE).await;
+        tokio::time::sleep(PRESENCE).await;
         // Nobody has the hosts any more.
         let Some(inner) = inner.upgrade() else { return };
         let ids: Vec<HostId> = inner.kept().hosts.keys().cloned().collect();
@@ -342,14 +349,20 @@ async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch:
             continue;
         }
         let seen = handle.query(move |machine| {
-            let those = |is_meant: fn(&Host) -> bool| -> BTreeSet<HostId> {
-                ids.iter().filter(|id| machine.host(id).is_some_and(is_meant)).cloned().collect()
-            };
-            let connected = those(|host| matches!(host.presence, Presence::Here { .. }));
-            Glance { connected, rebooting: those(|host| host.reboot.is_some()) }
+            let mut presence = HostPresence::default();
+            for host in ids.iter().filter_map(|id| machine.host(id)) {
+                let id = &host.facts.host;
+                if matches!(host.presence, Presence::Here { .. }) {
+                    presence.connected.insert(id.clone());
+                }
+                if host.reboot.is_some() {
+                    presence.rebooting.insert(id.clone());
+                }
+            }
+            presence
         });
         let Ok(seen) = seen.await else { return };
-        glance.send_if_modified(|before| {
+        presence.send_if_modified(|before| {
             let is_new = *before != seen;
             *before = seen;
             is_new
@@ -359,16 +372,11 @@ async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch:
 
 /// It stands in commands for shells of any kind, so it has nothing that one of them reads otherwise.
 fn check_directory(directory: &str) -> Result<(), SshHostsError> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let fits = directory.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
     let begins = directory.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '/');
     let leads_away = directory.split('/').any(|part| part == ".." || part.starts_with('-'));
     let is_root = directory.trim_matches(['/', '.']).is_empty();
-    if directory.len() > MAX_DIRECTORY_BYTES
-        || !begins
-        || leads_away
-        || is_root
-        || !directory.chars().all(fits)
-    {
+    if directory.len() > MAX_DIRECTORY_BYTES || !begins || leads_away || is_root || !fits {
         return Err(SshHostsError::Directory(directory.to_owned()));
     }
     Ok(())

@@ -8,7 +8,7 @@ use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::excerpt;
 use speedup_core::value::id::JobId;
 
-use super::engine::Engine;
+use super::{command::blocking, engine::Engine};
 
 /// Most jobs of which files are read in one round: what is wrong is mostly wrong with all of them, and each is a read of a
 /// shared disk.
@@ -20,23 +20,23 @@ const LINES: usize = 3;
 /// Most characters that are told of a line.
 const MAX_CHARACTERS: usize = 500;
 
-/// What is read of a job.
-type Found<T> = (JobId, Option<T>);
-
 /// Which of these jobs have agents that say that they cannot reach the coordinator.
 pub(super) async fn unreached<'a>(
-    engine: &dyn Engine,
+    agent_states: &Path,
     jobs: impl Iterator<Item = &'a Job>,
 ) -> Vec<UnreachedAgent> {
-    let read = |path: &Path| {
-        let file = File::open(path.join(UnreachedAgent::FILE)).ok()?;
-        let text = read_text_at_most(file, UnreachedAgent::MAX_BYTES).ok()?;
-        serde_json::from_str::<UnreachedAgent>(&text).ok()
-    };
-    let found = of_each(jobs, |job| engine.state_of(job), read).await;
+    // Every engine starts an agent with the directory of its node.
+    let state = |job: &Job| Some(agent_states.join(job.node.as_ref()?.as_str()));
+    let found = read_of_each(jobs, state, read_unreached).await;
     // One of an earlier job on the node is no news.
     let own = found.into_iter().filter_map(|(id, agent)| agent.filter(|agent| agent.job == id));
     own.map(|agent| UnreachedAgent { reason: in_one_line(&agent.reason), ..agent }).collect()
+}
+
+fn read_unreached(state: &Path) -> Option<UnreachedAgent> {
+    let file = File::open(state.join(UnreachedAgent::FILE)).ok()?;
+    let text = read_text_at_most(file, UnreachedAgent::MAX_BYTES).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// The last words of each of these jobs, where it has any.
@@ -44,23 +44,21 @@ pub(super) async fn last_words<'a>(
     engine: &dyn Engine,
     jobs: impl Iterator<Item = &'a Job>,
 ) -> Vec<(JobId, String)> {
-    let found = of_each(jobs, |job| engine.log_of(job), |path| last_lines(path).ok().flatten()).await;
+    let found = read_of_each(jobs, |job| engine.log_of(job), |path| last_lines(path).ok().flatten()).await;
     found.into_iter().filter_map(|(id, line)| Some((id, line?))).collect()
 }
 
-async fn of_each<'a, T: Send + 'static>(
+async fn read_of_each<'a, T: Send + 'static>(
     jobs: impl Iterator<Item = &'a Job>,
     path: impl Fn(&Job) -> Option<PathBuf>,
     read: impl Fn(&Path) -> Option<T> + Send + 'static,
-) -> Vec<Found<T>> {
+) -> Vec<(JobId, Option<T>)> {
     let paths = jobs.take(AT_ONCE).filter_map(|job| Some((job.id.clone(), path(job)?)));
     let paths: Vec<(JobId, PathBuf)> = paths.collect();
     if paths.is_empty() {
         return Vec::new();
     }
-    let work = move || paths.into_iter().map(|(id, path)| (id, read(&path))).collect();
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    blocking(move || paths.into_iter().map(|(id, path)| (id, read(&path))).collect()).await
 }
 
 /// The last lines of a file that say something; nothing where there is no file.
@@ -72,13 +70,13 @@ fn last_lines(path: &Path) -> std::io::Result<Option<String>> {
     };
     let lines = excerpt::last_lines(file, TAIL_BYTES, LINES)?;
     let last: Vec<String> = lines.iter().map(|line| in_one_line(line)).collect();
-    Ok((!last.is_empty()).then(|| last.join("; ")))
+    Ok(if last.is_empty() { None } else { Some(last.join("; ")) })
 }
 
 /// Words by others, as a line of ours shows them.
 fn in_one_line(text: &str) -> String {
-    let is_margin = |c: char| c.is_whitespace() || c.is_control();
-    let plain = text.trim_matches(is_margin).chars().map(|c| if c.is_control() { ' ' } else { c });
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     plain.take(MAX_CHARACTERS).collect()
 }
 

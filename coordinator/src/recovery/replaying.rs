@@ -24,12 +24,12 @@ const GATHERED_AHEAD: usize = 1;
 
 /// Events as they stand in the journal.
 #[derive(Default)]
-struct Piece {
+struct EventChunk {
     events: Vec<Event>,
     end: Position,
 }
 
-pub(super) struct Replaying<'a> {
+pub(super) struct Replayer<'a> {
     pub(super) journal: &'a Journal,
     pub(super) path: &'a Path,
     pub(super) store: &'a Store,
@@ -38,7 +38,7 @@ pub(super) struct Replaying<'a> {
     pub(super) from: Position,
 }
 
-impl Replaying<'_> {
+impl Replayer<'_> {
     /// Replays all, and keeps the machine at the end of the closed segments as the checkpoint.
     pub(super) fn run(&self, machine: Machine) -> Result<Machine, RecoveryError> {
         let boundary = self.journal.closed_end();
@@ -58,7 +58,8 @@ impl Replaying<'_> {
         until: Option<Position>,
     ) -> Result<Machine, RecoveryError> {
         let records = self.journal.replay(from).map_err(RecoveryError::Read)?;
-        let (path, store) = (self.path, self.store);
+        let path = self.path;
+        let store = self.store;
         thread::scope(|scope| {
             let (to_machine, pieces) = sync_channel(WAITING);
             let (to_gathering, batches) = sync_channel(WAITING);
@@ -78,8 +79,8 @@ impl Replaying<'_> {
     }
 
     /// Has the machine follow the events, until the last or until the store takes no more.
-    fn follow(&self, mut machine: Machine, pieces: &Receiver<Piece>, to: &SyncSender<Batch>) -> Machine {
-        for Piece { mut events, end } in pieces {
+    fn follow(&self, mut machine: Machine, pieces: &Receiver<EventChunk>, to: &SyncSender<Batch>) -> Machine {
+        for EventChunk { mut events, end } in pieces {
             let first = end.0 - events.len() as u64;
             let held = usize::try_from(self.applied.0.saturating_sub(first)).unwrap_or(usize::MAX);
             let mut ended = Vec::new();
@@ -115,10 +116,11 @@ fn read(
     mut records: Replay,
     until: Option<Position>,
     path: &Path,
-    to: SyncSender<Piece>,
+    to: SyncSender<EventChunk>,
     spent: &Receiver<Batch>,
 ) -> Result<(), RecoveryError> {
-    let (mut piece, mut bytes) = (Piece::default(), 0);
+    let mut piece = EventChunk::default();
+    let mut bytes = 0;
     while until.is_none_or(|until| piece.end < until)
         && let Some(record) = records.next_record().map_err(RecoveryError::Read)?
     {
@@ -129,7 +131,7 @@ fn read(
         piece.end = record.position.next();
         bytes += record.payload.len();
         if piece.events.len() >= TOGETHER || bytes >= TOGETHER_BYTES {
-            let next = Piece { events: Vec::with_capacity(TOGETHER), end: piece.end };
+            let next = EventChunk { events: Vec::with_capacity(TOGETHER), end: piece.end };
             bytes = 0;
             spent.try_iter().for_each(drop);
             if to.send(std::mem::replace(&mut piece, next)).is_err() {

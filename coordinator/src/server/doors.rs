@@ -1,7 +1,12 @@
 //! The services behind the doors, each with its bounds, as one set of routes.
 
 use speedup_access::FairSemaphore;
-use speedup_proto::{limits, v1, v1::access_server::AccessServer};
+use speedup_proto::limits;
+use speedup_proto::v1::{
+    self, access_server::AccessServer, agents_server::AgentsServer, events_server::EventsServer,
+    experiments_server::ExperimentsServer, files_server::FilesServer, hosts_server::HostsServer,
+    provision_server::ProvisionServer,
+};
 use tonic::{service::Routes, transport::Server};
 
 use super::StartError;
@@ -9,8 +14,21 @@ use crate::admission::Admission;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::door::{DRAWN_AT_ONCE, EXPORTED_AT_ONCE};
 use crate::handle::Handle;
-use crate::metrics::{Health, Metrics};
+use crate::metrics::Metrics;
+use crate::monitor::Health;
 use crate::provision::SshHosts;
+
+/// Adds the service of a door to the routes, with the most bytes of its requests and answers, and reports it as serving.
+macro_rules! add {
+    ($routes:ident, $health:ident, $server:ident<$kind:ident>, $door:expr, $request:ident, $answer:ident) => {
+        $health.set_serving::<$server<$kind>>().await;
+        $routes.add_service(
+            $server::new($door)
+                .max_decoding_message_size(limits::$request)
+                .max_encoding_message_size(limits::$answer),
+        );
+    };
+}
 
 /// All services of the coordinator.
 pub(super) async fn doors(
@@ -22,61 +40,41 @@ pub(super) async fn doors(
 ) -> Result<Routes, StartError> {
     let Health { blobs, provisioning, .. } = parts;
     let (health, health_service) = tonic_health::server::health_reporter();
-    let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
+    let mut routes = Routes::builder();
+    let experiments = ExperimentsDoor {
         handle: handle.clone(),
         health: parts.clone(),
         requests: tokio::sync::Mutex::default(),
         drawing: FairSemaphore::new(DRAWN_AT_ONCE),
         exporting: FairSemaphore::new(EXPORTED_AT_ONCE),
-    })
-    .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-    .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs.clone()))
-        .max_decoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES)
-        .max_encoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES);
+    };
+    add!(
+        routes,
+        health,
+        ExperimentsServer<ExperimentsDoor>,
+        experiments,
+        MAX_REQUEST_BYTES,
+        MAX_ANSWER_BYTES
+    );
+    let files = FilesDoor::new(blobs.clone());
+    add!(routes, health, FilesServer<FilesDoor>, files, MAX_PIECE_MESSAGE_BYTES, MAX_PIECE_MESSAGE_BYTES);
     let hosts = HostsDoor { handle: handle.clone(), provisioning: provisioning.clone() };
-    let hosts = v1::hosts_server::HostsServer::new(hosts)
-        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    add!(routes, health, HostsServer<HostsDoor>, hosts, MAX_REQUEST_BYTES, MAX_ANSWER_BYTES);
     let events = EventsDoor { handle: handle.clone(), admission: admission.clone() };
-    let events = v1::events_server::EventsServer::new(events)
-        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    add!(routes, health, EventsServer<EventsDoor>, events, MAX_REQUEST_BYTES, MAX_ANSWER_BYTES);
     let provision = ProvisionDoor { provisioning: provisioning.clone(), ssh: ssh.clone() };
-    let provision = v1::provision_server::ProvisionServer::new(provision)
-        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    add!(routes, health, ProvisionServer<ProvisionDoor>, provision, MAX_REQUEST_BYTES, MAX_ANSWER_BYTES);
     let agents =
         AgentsDoor { handle: handle.clone(), blobs: blobs.clone(), provisioning: provisioning.clone() };
-    let agents = v1::agents_server::AgentsServer::new(agents)
-        .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
-        .max_encoding_message_size(limits::MAX_GRANT_BYTES);
-    let reflection = reflection().build_v1().map_err(StartError::Reflection)?;
-    // What grpcio-reflection and older clients ask for.
-    let earlier_reflection = self::reflection().build_v1alpha().map_err(StartError::Reflection)?;
-    health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
-    health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
-    health.set_serving::<v1::events_server::EventsServer<EventsDoor>>().await;
-    health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
-    health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
-    health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
-    let mut routes = Routes::builder();
+    add!(routes, health, AgentsServer<AgentsDoor>, agents, MAX_AGENT_MESSAGE_BYTES, MAX_GRANT_BYTES);
     if let Some(admission) = admission {
-        let access =
-            AccessServer::new(AccessDoor { admission, handle: handle.clone(), metrics: metrics.clone() })
-                .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
-                .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
-        health.set_serving::<AccessServer<AccessDoor>>().await;
-        routes.add_service(access);
+        let access = AccessDoor { admission, handle: handle.clone(), metrics: metrics.clone() };
+        add!(routes, health, AccessServer<AccessDoor>, access, MAX_ACCESS_REQUEST_BYTES, MAX_ACCESS_BYTES);
     }
-    routes.add_service(health_service).add_service(reflection).add_service(earlier_reflection);
-    routes
-        .add_service(experiments)
-        .add_service(files)
-        .add_service(hosts)
-        .add_service(events)
-        .add_service(agents)
-        .add_service(provision);
+    routes.add_service(health_service);
+    routes.add_service(reflection().build_v1().map_err(StartError::Reflection)?);
+    // What grpcio-reflection and older clients ask for.
+    routes.add_service(reflection().build_v1alpha().map_err(StartError::Reflection)?);
     Ok(routes.routes())
 }
 

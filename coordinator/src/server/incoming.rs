@@ -1,7 +1,7 @@
 //! Connections as they come in: accepted, secured within a bounded time, counted, and ended when their certificate is.
 
 use std::{
-    convert::Infallible, future::Future, io, io::ErrorKind, net::SocketAddr, pin::Pin, sync::Arc,
+    convert::Infallible, fmt, future::Future, io, io::ErrorKind, net::SocketAddr, pin::Pin, sync::Arc,
     task::Context, task::Poll, time::Duration,
 };
 
@@ -9,7 +9,7 @@ use futures_util::Stream;
 use hyper_util::rt::TokioIo;
 use rustix::process::{Resource, getrlimit};
 use rustls::{ServerConfig, server::Acceptor};
-use speedup_access::{AskedOut, Certificate, Lobby, Seat, Seats, server, unix_seconds};
+use speedup_access::{Certificate, Eviction, PendingConnections, Seat, Seats, server, unix_seconds};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -19,7 +19,7 @@ use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint, transport::server::Connected};
 use tower_service::Service;
 
-use super::gate::{Gate, MAX_CONNECTIONS, MAX_UNKNOWN, Place};
+use crate::gate::{ConnectionSlot, Gate, MAX_CONNECTIONS, MAX_UNKNOWN};
 use crate::{admission::Admission, fault::Vital};
 use crate::{door::Caller, door::Peer, metrics::RefusedConnection, open_files::paced};
 
@@ -39,9 +39,9 @@ const _: () = assert!(HANDSHAKES.most + STRANGERS.most == MAX_UNKNOWN, "the othe
 const LIMIT: &str = "has reached the limit of connections for each user and host";
 /// How long such a connection may last: it is for enrolling, which is one request.
 const STRANGER: Duration = Duration::from_secs(30);
-/// Most bytes that such a connection may say: enrolling takes 16 KiB, and calls beyond that are made to fill the memory.
+/// Byte limit of such a connection. Enrolling needs 16 KiB; anything more is an attack on memory.
 const STRANGER_BYTES: usize = 64 << 10;
-/// Which part of the files that the process may open handshakes may take, where that is less than the above.
+/// Handshakes may use at most one in so many of the files that the process may open.
 const FILES_FOR_HANDSHAKES: usize = 4;
 /// Connections that may wait to be served.
 const WAITING: usize = 64;
@@ -75,7 +75,7 @@ pub struct Ways {
 
 /// One way, as whom.
 #[derive(Clone, Debug)]
-struct Inside {
+struct InsideConnector {
     ways: Ways,
     /// The process itself, where it is nobody else.
     who: Option<Arc<Certificate>>,
@@ -92,13 +92,13 @@ pub(crate) fn incoming(
     let [(to_strangers, strangers), (to_known, known), (to_inside, inside)] =
         [(); 3].map(|()| mpsc::channel(WAITING));
     let ways = Ways { connections: to_inside, gate: gate.clone() };
-    let accepting = Accepting {
+    let accepting = ConnectionAcceptor {
         listener,
         tls,
         admission,
         gate,
-        handshakes: Lobby::new(within_open_files(HANDSHAKES)),
-        strangers: Lobby::new(STRANGERS),
+        handshakes: PendingConnections::new(within_open_files(HANDSHAKES)),
+        strangers: PendingConnections::new(STRANGERS),
         to_strangers,
         to_known,
         _vital: vital,
@@ -136,25 +136,30 @@ impl Ways {
     }
 
     fn channel_of(&self, who: Option<Arc<Certificate>>) -> Channel {
-        let inside = Inside { ways: self.clone(), who };
+        let inside = InsideConnector { ways: self.clone(), who };
         Endpoint::from_static("http://inside")
             .max_frame_size(INSIDE_FRAME)
             .connect_with_connector_lazy(inside)
     }
 
-    fn connection(&self, wire: Wire, who: Option<Arc<Certificate>>) -> io::Result<Connection> {
+    fn connection(&self, wire: DuplexStream, who: Option<Arc<Certificate>>) -> io::Result<Connection> {
         let Some(certificate) = who else {
-            return Ok(Connection::new(wire, Peer::new(Caller::Inside, "inside"), Vec::new(), Stay::Free));
+            return Ok(Connection::new(
+                wire,
+                Peer::new(Caller::Inside, "inside"),
+                Vec::new(),
+                StayLimit::Free,
+            ));
         };
         let too_many = || io::Error::other(format!("{} {LIMIT}", certificate.identity));
         let (known, ended) = self.gate.enter_as_known(&certificate).ok_or_else(too_many)?;
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
         let peer = Peer::new(Caller::Known(certificate), "inside");
-        Ok(Connection::new(wire, peer, vec![known], Stay::Known(ended)).until(left.max(STRANGER)))
+        Ok(Connection::new(wire, peer, vec![known], StayLimit::Known(ended)).until(left.max(STRANGER)))
     }
 }
 
-impl Service<Uri> for Inside {
+impl Service<Uri> for InsideConnector {
     type Response = TokioIo<DuplexStream>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
@@ -167,7 +172,7 @@ impl Service<Uri> for Inside {
         let Self { ways, who } = self.clone();
         Box::pin(async move {
             let (near, far) = tokio::io::duplex(INSIDE_BYTES);
-            let connection = ways.connection(Wire::Inside(far), who)?;
+            let connection = ways.connection(far, who)?;
             let gone = |_| io::Error::new(ErrorKind::ConnectionRefused, "the coordinator is stopping");
             ways.connections.send(connection).await.map_err(gone)?;
             Ok(TokioIo::new(near))
@@ -175,19 +180,19 @@ impl Service<Uri> for Inside {
     }
 }
 
-struct Accepting {
+struct ConnectionAcceptor {
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     admission: Option<Admission>,
     gate: Arc<Gate>,
-    handshakes: Arc<Lobby>,
-    strangers: Arc<Lobby>,
+    handshakes: Arc<PendingConnections>,
+    strangers: Arc<PendingConnections>,
     to_strangers: mpsc::Sender<Connection>,
     to_known: mpsc::Sender<Connection>,
     _vital: Vital,
 }
 
-impl Accepting {
+impl ConnectionAcceptor {
     async fn run(self) {
         loop {
             self.handshakes.room().await;
@@ -205,7 +210,7 @@ impl Accepting {
             };
             let Some(tls) = &self.tls else {
                 let peer = Peer::new(Caller::Unchecked, &address.to_string());
-                let connection = Connection::new(Wire::Plain(stream), peer, vec![place], Stay::Free);
+                let connection = Connection::new(stream, peer, vec![place], StayLimit::Free);
                 if self.to_known.send(connection).await.is_err() {
                     return;
                 }
@@ -216,10 +221,16 @@ impl Accepting {
                 self.gate.complain(address.ip(), RefusedConnection::Strangers, reason);
                 continue;
             };
-            let (gate, strangers) = (self.gate.clone(), self.strangers.clone());
-            let (tls, admission) = (tls.clone(), self.admission.clone());
-            let securing = Securing { address, admission, gate, strangers, place, tls };
-            let (to_strangers, to_known) = (self.to_strangers.clone(), self.to_known.clone());
+            let securing = PendingHandshake {
+                address,
+                admission: self.admission.clone(),
+                gate: self.gate.clone(),
+                strangers: self.strangers.clone(),
+                place,
+                tls: tls.clone(),
+            };
+            let to_strangers = self.to_strangers.clone();
+            let to_known = self.to_known.clone();
             tokio::spawn(async move {
                 // Nobody serves any more when sending fails.
                 let _ = match securing.secure(stream, seat).await {
@@ -233,24 +244,24 @@ impl Accepting {
 }
 
 /// A connection before its handshake is over.
-struct Securing {
+struct PendingHandshake {
     address: SocketAddr,
     admission: Option<Admission>,
     gate: Arc<Gate>,
-    strangers: Arc<Lobby>,
-    place: Place,
+    strangers: Arc<PendingConnections>,
+    place: ConnectionSlot,
     tls: Arc<ServerConfig>,
 }
 
 /// Why there is no secured connection.
-enum Unsecured {
+enum HandshakeError {
     Failed(io::Error),
     TookTooLong,
     MadeRoom,
 }
 
-impl Securing {
-    async fn secure(self, stream: TcpStream, seat: (Seat, AskedOut)) -> Option<Connection> {
+impl PendingHandshake {
+    async fn secure(self, stream: TcpStream, seat: (Seat, Eviction)) -> Option<Connection> {
         let Self { address, admission, gate, strangers, place, tls } = self;
         let refused = |why, reason: &str| {
             gate.complain(address.ip(), why, reason);
@@ -258,13 +269,13 @@ impl Securing {
         };
         let stream = match handshake(tls, stream, seat).await {
             Ok(stream) => stream,
-            Err(Unsecured::Failed(error)) => {
+            Err(HandshakeError::Failed(error)) => {
                 return refused(RefusedConnection::Handshake, &format!("its handshake failed: {error}"));
             }
-            Err(Unsecured::TookTooLong) => {
+            Err(HandshakeError::TookTooLong) => {
                 return refused(RefusedConnection::Handshake, "its handshake took too long");
             }
-            Err(Unsecured::MadeRoom) => {
+            Err(HandshakeError::MadeRoom) => {
                 return refused(RefusedConnection::Strangers, "it said nothing, and others came");
             }
         };
@@ -282,7 +293,7 @@ impl Securing {
                     let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
                     let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
                     let places = vec![place, known];
-                    let connection = Connection::new(Wire::Secured(stream), peer, places, Stay::Known(ended));
+                    let connection = Connection::new(stream, peer, places, StayLimit::Known(ended));
                     // One that has run out already lasts long enough to be told so.
                     return Some(connection.until(left.max(STRANGER)));
                 }
@@ -295,13 +306,13 @@ impl Securing {
                 return refused(RefusedConnection::Certificate, &reason);
             }
         }
-        let Some((seat, asked_out)) = strangers.enter(address.ip()) else {
+        let Some((seat, eviction)) = strangers.enter(address.ip()) else {
             let reason = "its address has too many connections without a valid certificate";
             return refused(RefusedConnection::Strangers, reason);
         };
         seat.has_spoken();
-        let stay = Stay::stranger(seat, asked_out);
-        let connection = Connection::new(Wire::Secured(stream), Peer::new(caller, &at), vec![place], stay);
+        let stay = StayLimit::stranger(seat, eviction);
+        let connection = Connection::new(stream, Peer::new(caller, &at), vec![place], stay);
         Some(connection.until(STRANGER))
     }
 }
@@ -310,56 +321,56 @@ impl Securing {
 async fn handshake(
     tls: Arc<ServerConfig>,
     stream: TcpStream,
-    (seat, mut asked_out): (Seat, AskedOut),
-) -> Result<Box<TlsStream<TcpStream>>, Unsecured> {
+    (seat, mut eviction): (Seat, Eviction),
+) -> Result<TlsStream<TcpStream>, HandshakeError> {
     let deadline = Instant::now() + HANDSHAKE;
     let hello = LazyConfigAcceptor::new(Acceptor::default(), stream);
-    let hello = seated(&mut asked_out, deadline, hello).await?;
+    let hello = seated(&mut eviction, deadline, hello).await?;
     seat.has_spoken();
-    seated(&mut asked_out, deadline, hello.into_stream(tls)).await.map(Box::new)
+    seated(&mut eviction, deadline, hello.into_stream(tls)).await
 }
 
 async fn seated<T>(
-    asked_out: &mut AskedOut,
+    eviction: &mut Eviction,
     deadline: Instant,
     step: impl Future<Output = io::Result<T>>,
-) -> Result<T, Unsecured> {
+) -> Result<T, HandshakeError> {
     tokio::select! {
         // What has come is read before it is judged.
         biased;
-        done = step => done.map_err(Unsecured::Failed),
-        () = asked_out => Err(Unsecured::MadeRoom),
-        () = sleep_until(deadline) => Err(Unsecured::TookTooLong),
+        done = step => done.map_err(HandshakeError::Failed),
+        () = eviction => Err(HandshakeError::MadeRoom),
+        () = sleep_until(deadline) => Err(HandshakeError::TookTooLong),
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    wire: Wire,
+    wire: Box<dyn Wire>,
     peer: Peer,
     until: Option<Pin<Box<Sleep>>>,
-    stay: Stay,
-    _places: Vec<Place>,
+    stay: StayLimit,
+    _places: Vec<ConnectionSlot>,
 }
 
 /// How long a connection may stay, beside its time.
 #[derive(Debug)]
-enum Stay {
+enum StayLimit {
     Free,
     /// Until its certificate is revoked.
     Known(oneshot::Receiver<()>),
     /// Until its seat is needed or it has said too much.
     Stranger {
-        asked_out: AskedOut,
+        eviction: Eviction,
         bytes_left: usize,
         _seat: Seat,
     },
     Over,
 }
 
-impl Stay {
-    fn stranger(seat: Seat, asked_out: AskedOut) -> Self {
-        Self::Stranger { asked_out, bytes_left: STRANGER_BYTES, _seat: seat }
+impl StayLimit {
+    fn stranger(seat: Seat, eviction: Eviction) -> Self {
+        Self::Stranger { eviction, bytes_left: STRANGER_BYTES, _seat: seat }
     }
 
     /// Why it is over, if it is.
@@ -367,13 +378,14 @@ impl Stay {
         let is_over = match self {
             Self::Free => None,
             Self::Known(ended) => {
-                Pin::new(ended).poll(context).is_ready().then_some("its certificate was revoked")
+                let is_over = Pin::new(ended).poll(context).is_ready();
+                is_over.then_some("its certificate was revoked")
             }
             Self::Stranger { bytes_left: 0, .. } => Some("it said more than enrolling takes"),
-            Self::Stranger { asked_out, .. } => Pin::new(asked_out)
-                .poll(context)
-                .is_ready()
-                .then_some("others without a valid certificate came"),
+            Self::Stranger { eviction, .. } => {
+                let is_over = Pin::new(eviction).poll(context).is_ready();
+                is_over.then_some("others without a valid certificate came")
+            }
             Self::Over => Some("it is over"),
         };
         let Some(why) = is_over else { return Poll::Pending };
@@ -389,20 +401,18 @@ impl Stay {
     }
 }
 
-#[derive(Debug)]
-enum Wire {
-    Plain(TcpStream),
-    Secured(Box<TlsStream<TcpStream>>),
-    Inside(DuplexStream),
-}
+/// The bytes of a connection: plain or secured over a network, or within the process.
+trait Wire: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> Wire for T {}
 
 impl Connection {
-    fn new(wire: Wire, peer: Peer, places: Vec<Place>, stay: Stay) -> Self {
-        Self { wire, peer, until: None, stay, _places: places }
+    fn new(wire: impl Wire + 'static, peer: Peer, places: Vec<ConnectionSlot>, stay: StayLimit) -> Self {
+        Self { wire: Box::new(wire), peer, until: None, stay, _places: places }
     }
 
     fn is_strangers(&self) -> bool {
-        matches!(self.stay, Stay::Stranger { .. })
+        matches!(self.stay, StayLimit::Stranger { .. })
     }
 
     fn until(self, lifetime: Duration) -> Self {
@@ -440,11 +450,7 @@ impl AsyncRead for Connection {
             return Poll::Ready(Err(io::Error::new(ErrorKind::ConnectionAborted, why)));
         }
         let before = buffer.filled().len();
-        let read = match &mut this.wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Wire::Secured(stream) => Pin::new(stream).poll_read(context, buffer),
-            Wire::Inside(stream) => Pin::new(stream).poll_read(context, buffer),
-        };
+        let read = Pin::new(&mut this.wire).poll_read(context, buffer);
         this.stay.has_read(buffer.filled().len() - before);
         read
     }
@@ -452,26 +458,14 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Wire::Secured(stream) => Pin::new(stream).poll_write(context, bytes),
-            Wire::Inside(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
+        Pin::new(&mut self.get_mut().wire).poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Wire::Secured(stream) => Pin::new(stream).poll_flush(context),
-            Wire::Inside(stream) => Pin::new(stream).poll_flush(context),
-        }
+        Pin::new(&mut self.get_mut().wire).poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Wire::Secured(stream) => Pin::new(stream).poll_shutdown(context),
-            Wire::Inside(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+        Pin::new(&mut self.get_mut().wire).poll_shutdown(context)
     }
 }

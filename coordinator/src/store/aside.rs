@@ -10,7 +10,8 @@ use speedup_journal::durable::{parent_of, sync_directory};
 pub(super) fn set_aside(path: &Path) -> io::Result<String> {
     let aside = name(path);
     remove(&aside)?;
-    let (bytes, free) = (size(path)?, free(parent_of(path))?);
+    let bytes = size(path)?;
+    let free = free(parent_of(path))?;
     if bytes > free {
         remove(path)?;
         return Ok(format!("it was removed, because {free} free bytes are too few to keep its {bytes}"));

@@ -6,20 +6,20 @@ use bytes::Bytes;
 use speedup_core::{machine::event::EndedAttempt, value::id::ExperimentId};
 use speedup_proto::v1;
 
-use super::pack::{At, Pack, Packer, Placed, Row, Unpacker};
-use super::{Store, StoreError, Tree, Writes};
+use super::pack::{AttemptPlace, Pack, Packer, Placement, Row, Unpacker};
+use super::{Store, StoreError};
 
 /// Rows are read at once until they have this many bytes: each may carry two streams of output of a megabyte, and most clients of
 /// gRPC take four.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// Which attempt of all.
-pub(super) type AttemptId = (ExperimentId, At);
+pub(super) type AttemptId = (ExperimentId, AttemptPlace);
 
 #[derive(Debug)]
 pub(crate) struct StoredAttempt {
     /// The numbers of its run and of the attempt.
-    pub(crate) at: At,
+    pub(crate) at: AttemptPlace,
     /// A `speedup.v1.EndedAttempt`.
     pub(crate) encoded: Bytes,
 }
@@ -30,10 +30,11 @@ pub(super) fn attempt_key((experiment, (run, attempt)): AttemptId) -> Vec<u8> {
 }
 
 /// The numbers of the run and of the attempt, from such a key.
-pub(super) fn attempt_at(key: &[u8]) -> At {
-    let number = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
+pub(super) fn attempt_at(key: &[u8]) -> AttemptPlace {
     let (run, attempt) = key.split_at(key.len().saturating_sub(4));
-    (number(run.last_chunk()), number(attempt.last_chunk()))
+    let [run, attempt] =
+        [run, attempt].map(|bytes| bytes.last_chunk().map_or(0, |last| u32::from_be_bytes(*last)));
+    (run, attempt)
 }
 
 /// The key of the pack that a run is in.
@@ -47,8 +48,10 @@ impl Store {
         if attempts.is_empty() {
             return Ok(());
         }
-        let (mut packer, mut unpacker) = (self.packing(Packer::new())?, self.packing(Unpacker::new())?);
-        let (mut packs, mut apart) = (Vec::new(), Vec::new());
+        let mut packer = self.packing(Packer::new())?;
+        let mut unpacker = self.packing(Unpacker::new())?;
+        let mut packs = Vec::new();
+        let mut apart = Vec::new();
         let mut attempts = attempts.into_iter().peekable();
         while let Some(&((of, (run, _)), _)) = attempts.peek() {
             let key = pack_key(of, run);
@@ -56,8 +59,8 @@ impl Store {
             while let Some((id, encoded)) = attempts.next_if(|((of, (run, _)), _)| pack_key(*of, *run) == key)
             {
                 match pack.put(id.1, &encoded) {
-                    Placed::InPack => {}
-                    Placed::Apart => apart.push((attempt_key(id), Vec::from(encoded))),
+                    Placement::InPack => {}
+                    Placement::Apart => apart.push((attempt_key(id), Vec::from(encoded))),
                 }
             }
             let (value, moved) = self.packing(packer.pack(pack))?;
@@ -79,7 +82,7 @@ impl Store {
     pub(crate) fn attempts(
         &self,
         experiment: ExperimentId,
-        after: Option<At>,
+        after: Option<AttemptPlace>,
         limit: usize,
     ) -> Result<Vec<v1::EndedAttempt>, StoreError> {
         let stored = self.stored_attempts(experiment, after)?.page(limit)?;
@@ -90,7 +93,7 @@ impl Store {
     pub(crate) fn stored_attempts(
         &self,
         experiment: ExperimentId,
-        after: Option<At>,
+        after: Option<AttemptPlace>,
     ) -> Result<StoredAttempts<'_>, StoreError> {
         let next = pack_key(experiment, after.map_or(0, |(run, _)| run));
         let unpacker = self.packing(Unpacker::new())?;
@@ -99,7 +102,7 @@ impl Store {
     }
 
     /// What the hosts of the seats after the first reported of an attempt, in their order, as it is stored.
-    pub(crate) fn parts(&self, experiment: ExperimentId, at: At) -> Result<Vec<Bytes>, StoreError> {
+    pub(crate) fn parts(&self, experiment: ExperimentId, at: AttemptPlace) -> Result<Vec<Bytes>, StoreError> {
         let mut parts = self.parts.scan_prefix(attempt_key((experiment, at)));
         let mut found = Vec::new();
         while let Some((_, value)) = self.guard(|| parts.next().transpose())? {
@@ -109,7 +112,11 @@ impl Store {
     }
 
     /// How many attempts of an experiment ended, of those up to a run and attempt.
-    pub(crate) fn count_attempts(&self, experiment: ExperimentId, to: At) -> Result<u64, StoreError> {
+    pub(crate) fn count_attempts(
+        &self,
+        experiment: ExperimentId,
+        to: AttemptPlace,
+    ) -> Result<u64, StoreError> {
         let mut packs = self.packs.range(pack_key(experiment, 0)..=pack_key(experiment, to.0));
         let mut unpacker = self.packing(Unpacker::new())?;
         let mut count = 0;
@@ -157,7 +164,7 @@ impl Store {
 pub(crate) struct StoredAttempts<'s> {
     store: &'s Store,
     experiment: ExperimentId,
-    after: Option<At>,
+    after: Option<AttemptPlace>,
     /// The least key of the next pack.
     next: Vec<u8>,
     unpacker: Unpacker,
@@ -167,7 +174,8 @@ pub(crate) struct StoredAttempts<'s> {
 impl StoredAttempts<'_> {
     /// Up to `limit` of them that were not given before; fewer where they are large, and none at the end.
     pub(crate) fn page(&mut self, limit: usize) -> Result<Vec<StoredAttempt>, StoreError> {
-        let (mut page, mut bytes) = (Vec::new(), 0);
+        let mut page = Vec::new();
+        let mut bytes = 0;
         while page.len() < limit
             && bytes < PAGE_BYTES
             && let Some(attempt) = self.advance()?
@@ -210,13 +218,10 @@ fn lost_prefix(experiment: ExperimentId) -> Vec<u8> {
     [&[LOST], experiment.0.as_bytes().as_slice()].concat()
 }
 
-impl Writes {
-    /// Keeps where a lost attempt is found.
-    pub(super) fn lost(&mut self, EndedAttempt { lease, ended, .. }: &EndedAttempt) {
-        let key = attempt_key((lease.experiment, (lease.run.0, lease.attempt.0)));
-        let place = [&lost_prefix(lease.experiment), ended.0.to_be_bytes().as_slice(), &key].concat();
-        self.put(Tree::Events, place, Vec::new());
-    }
+/// The key of a lost attempt in the tree of the events, where those of an experiment lie in the order of their moments.
+pub(super) fn lost_key(EndedAttempt { lease, ended, .. }: &EndedAttempt) -> Vec<u8> {
+    let key = attempt_key((lease.experiment, (lease.run.0, lease.attempt.0)));
+    [&lost_prefix(lease.experiment), ended.0.to_be_bytes().as_slice(), &key].concat()
 }
 
 impl Store {

@@ -22,10 +22,10 @@ const MAX_UNPACKED: usize = 2 * MAX_BYTES;
 const LEVEL: i32 = 1;
 
 /// The number of a run and that of an attempt.
-pub(super) type At = (u32, u32);
+pub(super) type AttemptPlace = (u32, u32);
 
 /// Attempts that leave their pack.
-type Moved = Vec<(At, Bytes)>;
+type MovedRows = Vec<(AttemptPlace, Bytes)>;
 
 /// The attempts of neighbouring runs, in their order.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -46,7 +46,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn at(&self) -> At {
+    pub(super) fn at(&self) -> AttemptPlace {
         (self.run, self.attempt)
     }
 
@@ -57,7 +57,7 @@ impl Row {
 
 /// Where an attempt is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum Placement {
     InPack,
     Apart,
 }
@@ -69,17 +69,17 @@ impl Pack {
     }
 
     /// Puts an attempt, in place of what it was before, or keeps that it lies apart.
-    pub(super) fn put(&mut self, at: At, encoded: &Bytes) -> Placed {
+    pub(super) fn put(&mut self, at: AttemptPlace, encoded: &Bytes) -> Placement {
         let (run, attempt) = at;
         let place = self.rows.binary_search_by_key(&at, Row::at);
         let others: usize = self.rows.iter().filter(|row| row.at() != at).map(|row| row.encoded.len()).sum();
         let placed = match encoded.len() {
-            large if large > LARGE || others + large > MAX_BYTES => Placed::Apart,
-            _ => Placed::InPack,
+            large if large > LARGE || others + large > MAX_BYTES => Placement::Apart,
+            _ => Placement::InPack,
         };
         let encoded = match placed {
-            Placed::InPack => encoded.clone(),
-            Placed::Apart => Bytes::new(),
+            Placement::InPack => encoded.clone(),
+            Placement::Apart => Bytes::new(),
         };
         match place {
             Ok(place) => self.rows[place].encoded = encoded,
@@ -93,7 +93,7 @@ impl Pack {
     }
 
     /// Has its largest attempts lie apart, until so many bytes are left; gives them.
-    fn relieve(&mut self, left: usize) -> Moved {
+    fn relieve(&mut self, left: usize) -> MovedRows {
         let mut bytes: usize = self.rows.iter().map(|row| row.encoded.len()).sum();
         let mut largest: Vec<&mut Row> = self.rows.iter_mut().filter(|row| !row.lies_apart()).collect();
         largest.sort_by_key(|row| std::cmp::Reverse(row.encoded.len()));
@@ -112,7 +112,7 @@ impl Pack {
         self.rows
     }
 
-    pub(super) fn into_row(self, at: At) -> Option<Row> {
+    pub(super) fn into_row(self, at: AttemptPlace) -> Option<Row> {
         self.rows.into_iter().find(|row| row.at() == at)
     }
 }
@@ -125,7 +125,7 @@ impl Packer {
     }
 
     /// The value of a pack, and the attempts of it that lie apart from now on, because it would be too large.
-    pub(super) fn pack(&mut self, mut pack: Pack) -> io::Result<(Vec<u8>, Moved)> {
+    pub(super) fn pack(&mut self, mut pack: Pack) -> io::Result<(Vec<u8>, MovedRows)> {
         let mut apart = Vec::new();
         loop {
             let value = self.0.compress(&pack.encode_to_vec())?;
@@ -166,10 +166,10 @@ mod tests {
         let encoded = Bytes::from(vec![7; LARGE]);
         let attempts = u32::try_from(2 * MAX_BYTES / LARGE).unwrap();
         let placed: Vec<_> = (0..attempts).map(|attempt| pack.put((3, attempt), &encoded)).collect();
-        assert_eq!(placed.iter().filter(|placed| **placed == Placed::InPack).count(), MAX_BYTES / LARGE);
+        assert_eq!(placed.iter().filter(|placed| **placed == Placement::InPack).count(), MAX_BYTES / LARGE);
         // What is in it already changes its place for none.
-        assert_eq!(pack.put((3, 0), &encoded), Placed::InPack);
-        assert_eq!(pack.put((3, 0), &Bytes::from(vec![7; LARGE + 1])), Placed::Apart);
+        assert_eq!(pack.put((3, 0), &encoded), Placement::InPack);
+        assert_eq!(pack.put((3, 0), &Bytes::from(vec![7; LARGE + 1])), Placement::Apart);
         let (value, apart) = Packer::new().unwrap().pack(pack.clone()).unwrap();
         assert_eq!((Unpacker::new().unwrap().unpack(&value).unwrap(), apart), (pack, Vec::new()));
         assert!(value.len() < MAX_VALUE);
@@ -189,7 +189,8 @@ mod tests {
         let (value, apart) = Packer::new().unwrap().pack(pack).unwrap();
         assert!(value.len() <= MAX_VALUE);
         let rows = Unpacker::new().unwrap().unpack(&value).unwrap().into_rows();
-        let mut found: BTreeMap<At, Bytes> = rows.iter().map(|row| (row.at(), row.encoded.clone())).collect();
+        let mut found: BTreeMap<AttemptPlace, Bytes> =
+            rows.iter().map(|row| (row.at(), row.encoded.clone())).collect();
         assert!(apart.iter().all(|(at, _)| found[at].is_empty()) && apart.len() < rows.len());
         found.extend(apart);
         assert_eq!(found, expected);

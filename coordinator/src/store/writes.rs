@@ -12,7 +12,7 @@ use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
 use speedup_proto::{convert::encoded_attempt, v1};
 
-use super::attempts::{AttemptId, attempt_key};
+use super::attempts::{AttemptId, attempt_key, lost_key};
 use crate::status::submitted_status;
 
 /// What a usual write has, so that gathered writes are bounded in bytes as well.
@@ -94,28 +94,8 @@ impl Writes {
                 let id = (superseded.experiment, (superseded.run.0, superseded.attempt.0));
                 self.late.push((id, record.clone()));
             }
-            Change::CoordinatorStarted
-            | Change::Paused { .. }
-            | Change::AwaitingDecision { .. }
-            | Change::ClassPinned { .. }
-            | Change::ClassApproved { .. }
-            | Change::HostDrifted { .. }
-            | Change::RebootAsked { .. }
-            | Change::VisitBroken { .. }
-            | Change::HostReset { .. }
-            | Change::EngineNoted(_)
-            | Change::Resumed { .. }
-            | Change::HostLeft { .. }
-            | Change::HostAsked { .. }
-            | Change::HostPassed { .. }
-            | Change::HostHeld { .. }
-            | Change::HostReady { .. }
-            | Change::LeaseGranted(_)
-            | Change::GangGranted(_)
-            | Change::RunStarted { .. }
-            | Change::RunReported { .. }
-            | Change::PartEnded { .. }
-            | Change::AttemptLost { .. } => {}
+            // Of everything else the log, or the attempt that it ends, has all there is to keep.
+            _ => {}
         }
     }
 
@@ -128,7 +108,7 @@ impl Writes {
         }
         self.put_attempt(id, encoded_attempt(ended));
         match ended.end {
-            AttemptEnd::Lost { .. } => self.lost(ended),
+            AttemptEnd::Lost { .. } => self.put(Tree::Events, lost_key(ended), Vec::new()),
             AttemptEnd::Reported(_) => {}
         }
     }

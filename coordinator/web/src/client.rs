@@ -9,10 +9,10 @@ use speedup_proto::{
 use tonic::{Status, transport::Channel};
 use uuid::Uuid;
 
+use crate::context::Visitor;
 use crate::page::events;
 use crate::page::experiments::{self, LOOKED_EXPERIMENTS};
 use crate::page::hosts::{self, HOSTS, HostsPage, LOOKED_PAGES};
-use crate::visitor::Visitor;
 
 pub(crate) const EXPERIMENTS: usize = 50;
 /// Pages of events that are looked at for one that is asked for: what takes a moment.
@@ -51,7 +51,8 @@ impl Visitor {
 
     /// The newest experiments, at most so many.
     async fn newest(&self, most: usize) -> Result<Vec<v1::ExperimentStatus>, Status> {
-        let (mut newest, mut page_token) = (Vec::new(), String::new());
+        let mut newest = Vec::new();
+        let mut page_token = String::new();
         loop {
             let page_size = u32::try_from(most - newest.len()).unwrap_or(u32::MAX);
             let page = self.experiments().list(v1::ListRequest { page_size, page_token }).await?.into_inner();

@@ -52,7 +52,7 @@ pub(crate) struct Session {
 }
 
 #[derive(Debug)]
-struct Kept<T> {
+struct Expiring<T> {
     expires: u64,
     /// The older, the smaller.
     number: u64,
@@ -62,8 +62,8 @@ struct Kept<T> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    links: HashMap<SecretHash, Kept<()>>,
-    sessions: HashMap<SecretHash, Kept<Session>>,
+    links: HashMap<SecretHash, Expiring<()>>,
+    sessions: HashMap<SecretHash, Expiring<Session>>,
     made: u64,
 }
 
@@ -115,7 +115,7 @@ impl Entries {
 
 /// Keeps one more, and lets go of what is over and of the oldest where there are too many.
 fn keep<T>(
-    all: &mut HashMap<SecretHash, Kept<T>>,
+    all: &mut HashMap<SecretHash, Expiring<T>>,
     made: &mut u64,
     (now, expires): (u64, u64),
     hash: SecretHash,
@@ -126,14 +126,14 @@ fn keep<T>(
     remove_oldest(all, MAX_OF_USER, |kept| kept.certificate.identity == certificate.identity);
     remove_oldest(all, MAX_IN_ALL, |_| true);
     *made += 1;
-    all.insert(hash, Kept { expires, number: *made, certificate, value });
+    all.insert(hash, Expiring { expires, number: *made, certificate, value });
 }
 
 /// Makes room for one more.
 fn remove_oldest<T>(
-    all: &mut HashMap<SecretHash, Kept<T>>,
+    all: &mut HashMap<SecretHash, Expiring<T>>,
     most: usize,
-    is_counted: impl Fn(&Kept<T>) -> bool,
+    is_counted: impl Fn(&Expiring<T>) -> bool,
 ) {
     let counted = || all.iter().filter(|(_, kept)| is_counted(kept));
     if counted().count() < most {

@@ -5,23 +5,21 @@
 //! of methods, and what is done stands under the same name in the event log: there is no second way in. Nothing is loaded
 //! from elsewhere, and all of it works without the script.
 //!
-//! In reading order: [`Site`] (what is started), `entry` (links and sessions), `door` (gives the links), `server`
-//! (connections and their bounds), `context` (what all requests have in common), `shield` (what holds for every request), `visitor`
-//! (who asks), `client` (what is asked of the coordinator), `routes` (which page is where), `page` (the pages), `live` (what
-//! changes while one looks), `trouble` (what can fail).
+//! In reading order: [`Site`] (what is started), `entry` (links and sessions), `server` (connections and their bounds),
+//! `context` (what all requests have in common, and who asks), `shield` (what holds for every request), `client` (what is asked
+//! of the coordinator), `routes` (which page is where, and the door that gives links), `page` (the pages), `live` (what changes
+//! while one looks), `page_error` (what can fail).
 
 mod client;
 mod context;
-mod door;
 mod entry;
 mod live;
 mod page;
+mod page_error;
 mod routes;
 mod server;
 mod shield;
 mod site;
-mod trouble;
-mod visitor;
 
 pub use entry::{Entrance, Holders};
 pub use site::{Options, Running, Site, SiteError};

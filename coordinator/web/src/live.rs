@@ -15,7 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
 use uuid::Uuid;
 
-use crate::{context::Context, page, trouble::Trouble, visitor::Visitor};
+use crate::{context::Context, context::Visitor, page, page_error::PageError};
 
 /// Most streams at once, of which each user has a share: half of the connections, so that pages still load.
 pub(crate) const MAX_STREAMS: usize = 256;
@@ -46,9 +46,9 @@ struct Stream {
 }
 
 /// Nobody reads any more, or there is nothing more to tell.
-struct Over;
+struct StreamEnd;
 
-impl From<Status> for Over {
+impl From<Status> for StreamEnd {
     fn from(status: Status) -> Self {
         if !matches!(status.code(), Code::Unauthenticated | Code::Cancelled | Code::Unavailable) {
             tracing::debug!("a stream of the page ended: {status}");
@@ -59,7 +59,7 @@ impl From<Status> for Over {
 
 impl Stream {
     /// Sends a part of the page if it is another than before.
-    async fn part(&mut self, name: &'static str, part: Markup) -> Result<(), Over> {
+    async fn part(&mut self, name: &'static str, part: Markup) -> Result<(), StreamEnd> {
         let part = page::written(part);
         if self.sent.get(name) == Some(&part) {
             return Ok(());
@@ -67,27 +67,28 @@ impl Stream {
         // Browsers do not tell of an event without data: what is empty now would stay as it was.
         let event = Event::default().event(name).data(if part.is_empty() { " " } else { &part });
         self.sent.insert(name, part);
-        self.parts.send(Ok(event)).await.map_err(|_| Over)
+        self.parts.send(Ok(event)).await.map_err(|_| StreamEnd)
     }
 
     /// Says that nothing changes any more, so that the browser does not ask again.
-    async fn over(&mut self) -> Result<(), Over> {
+    async fn over(&mut self) -> Result<(), StreamEnd> {
         let event = Event::default().event("over").data("nothing changes any more");
-        self.parts.send(Ok(event)).await.map_err(|_| Over)
+        self.parts.send(Ok(event)).await.map_err(|_| StreamEnd)
     }
 }
 
 /// Makes a stream whose parts `tell` sends, until it ends, nobody reads, or the page ends.
 fn stream<T>(context: &Context, identity: Option<&Identity>, tell: impl FnOnce(Stream) -> T) -> Response
 where
-    T: Future<Output = Result<(), Over>> + Send + 'static,
+    T: Future<Output = Result<(), StreamEnd>> + Send + 'static,
 {
     let Some(permit) = context.shared.streams.try_acquire(identity) else {
         let words = "Too many pages are open. This one shows the state when it was loaded.";
-        return Trouble::plain(StatusCode::SERVICE_UNAVAILABLE, words).into_response();
+        return PageError::plain(StatusCode::SERVICE_UNAVAILABLE, words).into_response();
     };
     let (parts, receiver) = mpsc::channel(WAITING);
-    let (gone, mut stopped) = (parts.clone(), context.stopped.clone());
+    let gone = parts.clone();
+    let mut stopped = context.stopped.clone();
     let told = tell(Stream { parts, sent: HashMap::new() });
     tokio::spawn(async move {
         let _permit = permit;
@@ -105,8 +106,7 @@ async fn experiments(
     visitor: Visitor,
     Query(wanted): Query<page::experiments::Listing>,
 ) -> Response {
-    let identity = visitor.identity.clone();
-    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
+    stream(&context, visitor.identity.clone().as_ref(), async move |mut stream: Stream| {
         loop {
             let listed = visitor.page_of_experiments(&wanted).await?;
             stream.part("experiments", page::experiments::table(&wanted, &listed.0)).await?;
@@ -120,8 +120,7 @@ async fn hosts(
     visitor: Visitor,
     Query(at): Query<page::hosts::Listing>,
 ) -> Response {
-    let identity = visitor.identity.clone();
-    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
+    stream(&context, visitor.identity.clone().as_ref(), async move |mut stream: Stream| {
         loop {
             stream.part("pool", page::hosts::pool(&visitor.pool().await?)).await?;
             stream.part("hosts", page::hosts::table(&at, &visitor.page_of_hosts(&at).await?.hosts)).await?;
@@ -131,8 +130,7 @@ async fn hosts(
 }
 
 async fn host(State(context): State<Arc<Context>>, visitor: Visitor, Path(id): Path<String>) -> Response {
-    let identity = visitor.identity.clone();
-    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
+    stream(&context, visitor.identity.clone().as_ref(), async move |mut stream: Stream| {
         loop {
             let shown = visitor.host(&id).await?;
             stream.part("host", page::host::state(&visitor, &shown)).await?;
@@ -148,10 +146,9 @@ async fn events(
 ) -> Response {
     let before = match at.place() {
         Ok(before) => before,
-        Err(trouble) => return trouble.into_response(),
+        Err(error) => return error.into_response(),
     };
-    let identity = visitor.identity.clone();
-    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
+    stream(&context, visitor.identity.clone().as_ref(), async move |mut stream: Stream| {
         loop {
             let events = visitor.page_of_events(&at, before.clone()).await?;
             stream.part("events", page::events::table(&at, &events.events)).await?;
@@ -164,17 +161,15 @@ async fn experiment(
     State(context): State<Arc<Context>>,
     visitor: Visitor,
     Path(id): Path<Uuid>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageError> {
     // What does not exist is said at once.
     let statuses = visitor.watch(id).await?;
-    let identity = visitor.identity.clone();
-    let permit = context.shared.report_streams.try_acquire(identity.as_ref());
-    Ok(stream(&context, identity.as_ref(), async move |mut stream: Stream| {
-        let mut reports = match &permit {
-            Some(_) => Some(visitor.watch_report(id).await?),
-            None => None,
-        };
-        if reports.is_none() {
+    let permit = context.shared.report_streams.try_acquire(visitor.identity.as_ref());
+    Ok(stream(&context, visitor.identity.clone().as_ref(), async move |mut stream: Stream| {
+        let mut reports = None;
+        if permit.is_some() {
+            reports = Some(visitor.watch_report(id).await?);
+        } else {
             stream.part("report", page::report::too_many(id)).await?;
         }
         let told = tell_experiment(&mut stream, &visitor, statuses, &mut reports).await;
@@ -188,7 +183,7 @@ async fn tell_experiment(
     visitor: &Visitor,
     statuses: tonic::Streaming<v1::ExperimentStatus>,
     reports: &mut Option<tonic::Streaming<v1::ReportResponse>>,
-) -> Result<(), Over> {
+) -> Result<(), StreamEnd> {
     let mut statuses = Some(statuses);
     let mut latest = None;
     let mut due = Instant::now();
@@ -220,9 +215,9 @@ async fn tell_experiment(
 }
 
 /// A report may have a hundred thousand benchmarks: it is read apart from the event loop.
-async fn drawn(json: String) -> Result<Markup, Over> {
+async fn drawn(json: String) -> Result<Markup, StreamEnd> {
     let drawn = tokio::task::spawn_blocking(move || page::report::part(&json, 1));
-    drawn.await.map_err(|_| Over)
+    drawn.await.map_err(|_| StreamEnd)
 }
 
 /// The next message of a stream that is there.
@@ -245,7 +240,7 @@ async fn tell_status(
     visitor: &Visitor,
     status: &v1::ExperimentStatus,
     log: &mut Log,
-) -> Result<(), Over> {
+) -> Result<(), StreamEnd> {
     if log.phase != status.phase || Instant::now() >= log.due {
         let events = visitor.events(&status.experiment, String::new()).await?;
         *log = Log { phase: status.phase.clone(), due: Instant::now() + LOOK, events };

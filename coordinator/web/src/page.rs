@@ -17,7 +17,7 @@ use speedup_core::value::count::{counted, grouped};
 use speedup_core::value::foreign;
 use speedup_proto::convert::known_moment;
 
-use crate::{trouble::Trouble, visitor::Visitor};
+use crate::{context::Visitor, page_error::PageError};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Html(pub(crate) Markup);
@@ -33,7 +33,7 @@ pub(crate) fn written(markup: Markup) -> String {
     foreign::lines(&markup.into_string()).into_owned()
 }
 
-impl IntoResponse for Trouble {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let code = self.code();
         let body = match self {

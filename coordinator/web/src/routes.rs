@@ -10,21 +10,23 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
-use speedup_access::unix_seconds;
-use speedup_proto::convert::id_text;
+use speedup_access::{Certificate, unix_seconds};
+use speedup_proto::convert::{id_text, timestamp_of_seconds};
+use speedup_proto::{v1, v1::page_server::Page as PageService};
+use tonic::{Request, Status};
 use uuid::Uuid;
 
 use crate::{
-    context::Context, context::Shared, context::cookie_name, context::session_secret, door::SIGN_IN,
-    entry::Entrance, entry::SESSION_LIFETIME_S, live, page, page::Html, shield, trouble::Trouble,
-    visitor::Visitor,
+    context::Context, context::SIGN_IN, context::SharedState, context::Visitor, context::cookie_name,
+    context::session_secret, entry::Entrance, entry::SESSION_LIFETIME_S, live, page, page::Html,
+    page_error::PageError, shield,
 };
 
 /// Most bytes of a form: a token and a few words.
 const MAX_FORM_BYTES: usize = 8 << 10;
 
 type Site = State<Arc<Context>>;
-type Page = Result<Html, Trouble>;
+type Page = Result<Html, PageError>;
 
 pub(crate) fn routes(context: Arc<Context>) -> Router {
     Router::new()
@@ -45,7 +47,7 @@ pub(crate) fn routes(context: Arc<Context>) -> Router {
         .route("/report.css", get(|| asset("text/css; charset=utf-8", speedup_report::html::STYLE)))
         .route("/live.js", get(|| asset("text/javascript; charset=utf-8", include_str!("assets/live.js"))))
         .route("/icon.svg", get(|| asset("image/svg+xml", include_str!("assets/icon.svg"))))
-        .fallback(|| async { Trouble::unknown() })
+        .fallback(|| async { PageError::unknown() })
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .layer(from_fn_with_state(context.clone(), shield::shield))
         .with_state(context)
@@ -57,13 +59,13 @@ async fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
 
 /// Which page of a report.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(crate) struct Numbered {
+pub(crate) struct ReportPage {
     pub(crate) page: Option<usize>,
 }
 
 /// What every form carries.
 #[derive(Debug, Deserialize)]
-struct Signed {
+struct SignedForm {
     token: String,
 }
 
@@ -78,16 +80,19 @@ struct Change {
 }
 
 impl Change {
-    fn runs(&self) -> Result<u32, Trouble> {
+    fn runs(&self) -> Result<u32, PageError> {
         let runs = self.runs.trim().parse().ok().filter(|runs| *runs > 0);
         runs.ok_or_else(|| {
-            Trouble::plain(StatusCode::BAD_REQUEST, "How many further runs? Write a whole number from 1 on.")
+            PageError::plain(
+                StatusCode::BAD_REQUEST,
+                "How many further runs? Write a whole number from 1 on.",
+            )
         })
     }
 
-    fn reason(&self) -> Result<String, Trouble> {
+    fn reason(&self) -> Result<String, PageError> {
         match self.reason.trim() {
-            "" => Err(Trouble::plain(
+            "" => Err(PageError::plain(
                 StatusCode::BAD_REQUEST,
                 "Say what is wrong with the host: reports tell it.",
             )),
@@ -97,12 +102,12 @@ impl Change {
 }
 
 /// Refuses a form that is not of this visitor's session.
-fn require_form(visitor: &Visitor, token: &str) -> Result<(), Trouble> {
+fn require_form(visitor: &Visitor, token: &str) -> Result<(), PageError> {
     if visitor.sent(token) {
         return Ok(());
     }
     let words = "This form is of an earlier session. Reload the page, and try again.";
-    Err(Trouble::plain(StatusCode::FORBIDDEN, words))
+    Err(PageError::plain(StatusCode::FORBIDDEN, words))
 }
 
 async fn experiments(visitor: Visitor, Query(wanted): Query<page::experiments::Listing>) -> Page {
@@ -117,44 +122,48 @@ async fn experiment(visitor: Visitor, Path(id): Path<Uuid>) -> Page {
     Ok(Html(page::experiment::whole(&visitor, &status, &plan, &events)))
 }
 
-async fn report(visitor: Visitor, Path(id): Path<Uuid>, Query(at): Query<Numbered>) -> Page {
+async fn report(visitor: Visitor, Path(id): Path<Uuid>, Query(at): Query<ReportPage>) -> Page {
     let status = visitor.experiment(id).await?;
     let json = visitor.report(id).await?;
     // It may have a hundred thousand benchmarks: it is read apart from the event loop.
-    let drawn = move || page::report::whole(&visitor, &status, &json, at.page.unwrap_or(1));
-    let drawn = tokio::task::spawn_blocking(drawn).await;
-    let failed = |_| Trouble::plain(StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be shown.");
-    drawn.map(Html).map_err(failed)
+    let drawn = tokio::task::spawn_blocking(move || {
+        page::report::whole(&visitor, &status, &json, at.page.unwrap_or(1))
+    });
+    match drawn.await {
+        Ok(report) => Ok(Html(report)),
+        Err(_) => Err(PageError::plain(StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be shown.")),
+    }
 }
 
 async fn change_experiment(
     visitor: Visitor,
     Path((id, act)): Path<(Uuid, String)>,
     Form(form): Form<Change>,
-) -> Result<Redirect, Trouble> {
+) -> Result<Redirect, PageError> {
     require_form(&visitor, &form.token)?;
     match act.as_str() {
         "pause" => visitor.pause(id).await?,
         "resume" => visitor.resume(id).await?,
         "cancel" => visitor.cancel(id).await?,
         "extend" => visitor.extend(id, form.runs()?).await?,
-        _ => return Err(Trouble::unknown()),
+        _ => return Err(PageError::unknown()),
     }
     Ok(Redirect::to(&format!("/experiments/{id}")))
 }
 
 async fn hosts(visitor: Visitor, Query(at): Query<page::hosts::Listing>) -> Page {
-    let (pool, listed) = (visitor.pool().await?, visitor.page_of_hosts(&at).await?);
+    let pool = visitor.pool().await?;
+    let listed = visitor.page_of_hosts(&at).await?;
     Ok(Html(page::hosts::whole(&visitor, &at, &pool, &listed)))
 }
 
 /// Which host is looked for.
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct HostQuery {
     host: String,
 }
 
-async fn find_host(_visitor: Visitor, Query(wanted): Query<Wanted>) -> Redirect {
+async fn find_host(_visitor: Visitor, Query(wanted): Query<HostQuery>) -> Redirect {
     Redirect::to(&page::hosts::link(wanted.host.trim()))
 }
 
@@ -167,13 +176,13 @@ async fn change_host(
     visitor: Visitor,
     Path((id, act)): Path<(String, String)>,
     Form(form): Form<Change>,
-) -> Result<Redirect, Trouble> {
+) -> Result<Redirect, PageError> {
     require_form(&visitor, &form.token)?;
     match act.as_str() {
         "drain" => visitor.drain(id.clone()).await?,
         "quarantine" => visitor.quarantine(id.clone(), form.reason()?).await?,
         "resume" => visitor.resume_host(id.clone()).await?,
-        _ => return Err(Trouble::unknown()),
+        _ => return Err(PageError::unknown()),
     }
     Ok(Redirect::to(&page::hosts::link(&id)))
 }
@@ -194,9 +203,9 @@ struct Link {
     link: String,
 }
 
-fn no_link() -> Trouble {
+fn no_link() -> PageError {
     let words = "This link was already used, or has expired. Run `speedup page` for another.";
-    Trouble::plain(StatusCode::GONE, words)
+    PageError::plain(StatusCode::GONE, words)
 }
 
 /// Looking at a link leaves it as it is: programs that look at links before people do would use it up.
@@ -206,8 +215,32 @@ async fn ask_to_sign_in(State(context): Site, Query(Link { link }): Query<Link>)
     Ok(Html(page::access::sign_in(&certificate.identity, &link)))
 }
 
-async fn sign_in(State(context): Site, Form(Link { link }): Form<Link>) -> Result<Response, Trouble> {
-    let Entrance::SignedIn(holders) = &context.entrance else { return Err(Trouble::unknown()) };
+/// The gRPC door that gives links: who may call it is known by his certificate, and so is whom the link signs in.
+#[derive(Debug)]
+pub(crate) struct PageDoor {
+    pub(crate) shared: Arc<SharedState>,
+}
+
+#[tonic::async_trait]
+impl PageService for PageDoor {
+    async fn sign_in(
+        &self,
+        request: Request<v1::SignInRequest>,
+    ) -> Result<tonic::Response<v1::SignInLink>, Status> {
+        let page = self.shared.url.clone();
+        let Some(certificate) = request.extensions().get::<Arc<Certificate>>() else {
+            // Without TLS nobody shows a certificate, and nobody signs in.
+            return Ok(tonic::Response::new(v1::SignInLink { page, path: "/".to_owned(), expires: None }));
+        };
+        let (secret, expires) = self.shared.entries().add_link(unix_seconds(), certificate.clone());
+        tracing::info!(identity = %certificate.identity, "issued link to the page");
+        let path = format!("{SIGN_IN}?link={}", secret.text());
+        Ok(tonic::Response::new(v1::SignInLink { page, path, expires: Some(timestamp_of_seconds(expires)) }))
+    }
+}
+
+async fn sign_in(State(context): Site, Form(Link { link }): Form<Link>) -> Result<Response, PageError> {
+    let Entrance::SignedIn(holders) = &context.entrance else { return Err(PageError::unknown()) };
     let shared = &context.shared;
     let entered =
         shared.entries().enter(unix_seconds(), &link, |certificate| holders.channel_as(certificate));
@@ -221,8 +254,8 @@ async fn sign_out(
     visitor: Visitor,
     State(context): Site,
     headers: HeaderMap,
-    Form(form): Form<Signed>,
-) -> Result<Response, Trouble> {
+    Form(form): Form<SignedForm>,
+) -> Result<Response, PageError> {
     require_form(&visitor, &form.token)?;
     if let Some(secret) = session_secret(&context.shared, &headers) {
         context.shared.entries().leave(secret);
@@ -230,7 +263,7 @@ async fn sign_out(
     Ok(([(SET_COOKIE, cookie(&context.shared, "", 0))], Redirect::to("/")).into_response())
 }
 
-fn cookie(shared: &Shared, value: &str, lifetime_s: u64) -> String {
+fn cookie(shared: &SharedState, value: &str, lifetime_s: u64) -> String {
     let secure = if shared.is_secure { "; Secure" } else { "" };
     let name = cookie_name(shared);
     format!("{name}={value}; Path=/; Max-Age={lifetime_s}; HttpOnly; SameSite=Strict{secure}")

@@ -7,7 +7,7 @@ use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay, set_tcp_user_timeout};
 use rustls::ServerConfig;
-use speedup_access::{FairSemaphore, Identity, Lobby, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
+use speedup_access::{FairSemaphore, Identity, PendingConnections, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -61,13 +61,13 @@ pub(crate) async fn serve(
     signed_in: SignedIn,
 ) {
     let acceptor = tls.map(TlsAcceptor::from);
-    let lobby = Lobby::new(STRANGERS);
-    let of_signed_in = FairSemaphore::new(MAX_SIGNED_IN);
+    let pending = PendingConnections::new(STRANGERS);
+    let signed_in_permits = FairSemaphore::new(MAX_SIGNED_IN);
     // Connections end with this task.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        lobby.room().await;
+        pending.room().await;
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -76,64 +76,66 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let Some((seat, asked_out)) = lobby.enter(address.ip()) else { continue };
-        let (acceptor, routes) = (acceptor.clone(), routes.clone());
-        let place = Place { held: Mutex::new(Held::Seat(seat)), of_signed_in: of_signed_in.clone() };
-        let guest = Guest { place, signed_in: signed_in.clone() };
+        let Some((seat, eviction)) = pending.enter(address.ip()) else { continue };
+        let acceptor = acceptor.clone();
+        let routes = routes.clone();
+        let place =
+            ConnectionPlace { held: Mutex::new(HeldSlot::Seat(seat)), permits: signed_in_permits.clone() };
+        let peer = Peer { place, signed_in: signed_in.clone() };
         connections.spawn(async move {
             tokio::select! {
                 // What has come is read before it is judged.
                 biased;
-                () = accepted(stream, acceptor, routes, guest) => {}
-                () = asked_out => tracing::debug!("a connection to the page made room for others"),
+                () = accepted(stream, acceptor, routes, peer) => {}
+                () = eviction => tracing::debug!("a connection to the page made room for others"),
             }
         });
     }
 }
 
 /// At the other end of a connection.
-struct Guest {
-    place: Place,
+struct Peer {
+    place: ConnectionPlace,
     signed_in: SignedIn,
 }
 
 /// What a connection holds: a seat among strangers, until a request shows that its sender has signed in.
-struct Place {
-    held: Mutex<Held>,
-    of_signed_in: Arc<FairSemaphore>,
+struct ConnectionPlace {
+    held: Mutex<HeldSlot>,
+    permits: Arc<FairSemaphore>,
 }
 
-enum Held {
+enum HeldSlot {
     Seat(Seat),
     SignedIn { _permit: speedup_access::FairPermit },
 }
 
-impl Guest {
+impl Peer {
     /// A request has come.
     fn asks(&self, headers: &HeaderMap) {
         let mut held = self.place.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Held::Seat(seat) = &*held else { return };
+        let HeldSlot::Seat(seat) = &*held else { return };
         seat.has_spoken();
         if let Some(identity) = (self.signed_in)(headers)
-            && let Some(permit) = self.place.of_signed_in.try_acquire(Some(&identity))
+            && let Some(permit) = self.place.permits.try_acquire(Some(&identity))
         {
-            *held = Held::SignedIn { _permit: permit };
+            *held = HeldSlot::SignedIn { _permit: permit };
         }
     }
 }
 
-async fn accepted(stream: TcpStream, acceptor: Option<TlsAcceptor>, routes: Router, guest: Guest) {
-    let Some(acceptor) = acceptor else { return speak(stream, routes, guest).await };
+async fn accepted(stream: TcpStream, acceptor: Option<TlsAcceptor>, routes: Router, peer: Peer) {
+    let Some(acceptor) = acceptor else { return speak(stream, routes, peer).await };
     match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => speak(stream, routes, guest).await,
+        Ok(Ok(stream)) => speak(stream, routes, peer).await,
         Ok(Err(error)) => tracing::debug!("a browser's handshake failed: {error}"),
         Err(_) => tracing::debug!("a browser's handshake took too long"),
     }
 }
 
-async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, routes: Router, guest: Guest) {
+async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, routes: Router, peer: Peer) {
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        guest.asks(request.headers());
+        peer.asks(request.headers());
         let mut routes = routes.clone();
         async move {
             Ok::<_, Infallible>(routes.call(request.map(Body::new)).await.unwrap_or_else(|e| match e {}))

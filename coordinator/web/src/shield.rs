@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use crate::{context::Context, trouble::Trouble};
+use crate::{context::Context, page_error::PageError};
 
 /// What the page may load and do: its own style, script and pictures, its own forms, and nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' \
@@ -24,12 +24,11 @@ const ANSWER: Duration = Duration::from_secs(30);
 pub(crate) async fn shield(State(context): State<Arc<Context>>, request: Request, next: Next) -> Response {
     let names = &context.shared.names;
     let mut answer = match check(names, request.method(), request.headers()) {
-        Err(trouble) => trouble.into_response(),
+        Err(error) => error.into_response(),
         Ok(()) => match tokio::time::timeout(ANSWER, next.run(request)).await {
             Ok(answer) => answer,
-            Err(_) => {
-                Trouble::plain(StatusCode::REQUEST_TIMEOUT, "This took too long. Try again.").into_response()
-            }
+            Err(_) => PageError::plain(StatusCode::REQUEST_TIMEOUT, "This took too long. Try again.")
+                .into_response(),
         },
     };
     dress(answer.headers_mut(), context.shared.is_secure);
@@ -54,22 +53,29 @@ fn dress(headers: &mut HeaderMap, is_secure: bool) {
     }
 }
 
-fn check(names: &[String], method: &Method, headers: &HeaderMap) -> Result<(), Trouble> {
-    let refused = |words: &'static str| Err(Trouble::plain(StatusCode::FORBIDDEN, words));
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+fn check(names: &[String], method: &Method, headers: &HeaderMap) -> Result<(), PageError> {
+    let host = text(headers, HOST);
     // Another site whose name leads here would otherwise be taken for this one.
-    let Some(host) = text(HOST).filter(|host| names.iter().any(|name| *name == bare(host))) else {
-        return refused("The page is not known by this name. Use the address that `speedup page` prints.");
+    let Some(host) = host.filter(|host| names.iter().any(|name| *name == bare(host))) else {
+        let words = "The page is not known by this name. Use the address that `speedup page` prints.";
+        return Err(PageError::plain(StatusCode::FORBIDDEN, words));
     };
     match *method {
         Method::GET | Method::HEAD => Ok(()),
         Method::POST => {
-            let is_own =
-                text(ORIGIN).and_then(|origin| origin.split_once("://")).is_some_and(|(_, own)| own == host);
-            if is_own { Ok(()) } else { refused("This form was not sent by this page.") }
+            let own = text(headers, ORIGIN).and_then(|origin| origin.split_once("://"));
+            if own.is_some_and(|(_, own)| own == host) {
+                Ok(())
+            } else {
+                Err(PageError::plain(StatusCode::FORBIDDEN, "This form was not sent by this page."))
+            }
         }
-        _ => Err(Trouble::plain(StatusCode::METHOD_NOT_ALLOWED, "The page knows no such method.")),
+        _ => Err(PageError::plain(StatusCode::METHOD_NOT_ALLOWED, "The page knows no such method.")),
     }
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
 }
 
 /// A host without its port and brackets, in small letters.
@@ -88,7 +94,7 @@ mod tests {
     fn checked(method: &Method, pairs: &[(HeaderName, &'static str)]) -> Result<(), StatusCode> {
         let names = ["127.0.0.1".to_owned(), "::1".to_owned(), "login1".to_owned()];
         let headers = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
-        check(&names, method, &headers.collect()).map_err(|trouble| trouble.code())
+        check(&names, method, &headers.collect()).map_err(|error| error.code())
     }
 
     #[test]

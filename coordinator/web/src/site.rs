@@ -9,8 +9,7 @@ use thiserror::Error;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tonic::service::Routes;
 
-use crate::context::{Context, Shared, signed_in};
-use crate::door::PageDoor;
+use crate::context::{Context, SharedState, signed_in};
 use crate::entry::Entrance;
 use crate::live::{MAX_REPORT_STREAMS, MAX_STREAMS};
 use crate::{routes, server};
@@ -40,7 +39,7 @@ pub enum SiteError {
 #[derive(Debug)]
 pub struct Site {
     listener: TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 /// A page that is served until this is dropped.
@@ -81,7 +80,7 @@ impl Site {
 
     /// `routes` with the service `speedup.v1.Page`, which gives links to this page.
     pub fn routes(&self, routes: Routes) -> Routes {
-        routes.add_service(PageServer::new(PageDoor { shared: self.shared.clone() }))
+        routes.add_service(PageServer::new(routes::PageDoor { shared: self.shared.clone() }))
     }
 
     /// Serves the page. The server drops what it holds when it ends, also by a panic, which nobody would see otherwise.
@@ -106,7 +105,12 @@ impl Site {
     }
 }
 
-fn shared(address: SocketAddr, advertised: Option<String>, names: Vec<String>, is_secure: bool) -> Shared {
+fn shared(
+    address: SocketAddr,
+    advertised: Option<String>,
+    names: Vec<String>,
+    is_secure: bool,
+) -> SharedState {
     let scheme = if is_secure { "https" } else { "http" };
     let port = address.port();
     let authority = match &advertised {
@@ -115,7 +119,7 @@ fn shared(address: SocketAddr, advertised: Option<String>, names: Vec<String>, i
         None => address.to_string(),
     };
     let own = [address.ip().to_string(), "localhost".into(), "127.0.0.1".into(), "::1".into()];
-    Shared {
+    SharedState {
         url: format!("{scheme}://{authority}"),
         port,
         is_secure,

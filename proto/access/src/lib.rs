@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`Role`] and [`Identity`] (who), [`Certificate`] (what a peer shows), [`Authority`] (what makes them),
 //! [`Credentials`] (what one holds), [`Token`] (what one has before), [`server`] and [`Trust`] (TLS on both sides),
-//! [`Reach`] (a connection), [`Lobby`] (where it waits until its peer is known), [`FairSemaphore`] (what identities share),
+//! [`Reach`] (a connection), [`PendingConnections`] (where it waits until its peer is known), [`FairSemaphore`] (what identities share),
 //! [`liveness`] (how the end of a connection is noticed), [`enrolment`] (how credentials are obtained), [`private_file`] (how
 //! keys are stored), [`Secret`].
 
@@ -16,7 +16,7 @@ pub mod enrolment;
 mod fair_semaphore;
 mod identity;
 pub mod liveness;
-mod lobby;
+mod pending;
 pub mod private_file;
 mod reach;
 mod secret;
@@ -32,7 +32,7 @@ pub use certificate::{Certificate, CertificateError, RENEWABLE, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
 pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use identity::{COORDINATOR, Identity, IdentityError, Role, RoleError};
-pub use lobby::{AskedOut, Lobby, Seat, Seats};
+pub use pending::{Eviction, PendingConnections, Seat, Seats};
 pub use reach::{Reach, ReachError, is_untrusted};
 pub use secret::{Secret, SecretHash};
 pub use token::{AuthorityFingerprint, Token, TokenError, TokenId};

@@ -18,7 +18,7 @@ async fn stop((admission, thread): (Admission, JoinHandle<()>)) {
     thread.join().unwrap();
 }
 
-async fn issue(admission: &Admission, name: &str, by: &str) -> Result<Issued, Unheard> {
+async fn issue(admission: &Admission, name: &str, by: &str) -> Result<Issued, AdmissionRequestError> {
     let request = Signing::new().unwrap().request().to_vec();
     admission.issue(identity(name, Role::Viewer), request, by.to_owned()).await
 }
@@ -39,7 +39,10 @@ async fn renewals_without_end_are_refused_to_their_identity_alone() {
     stop(running).await;
     let running = open(data.path());
     let refused = issue(&running.0, "a", "a").await;
-    assert!(matches!(refused, Err(Unheard::Refused(Refusal::TooManyOfIdentity(_)))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(AdmissionRequestError::Refused(Refusal::TooManyOfIdentity(_)))),
+        "{refused:?}"
+    );
     assert_eq!(held(&running.0, &identity("a", Role::Viewer)).len(), MAX_CERTIFICATES_EACH);
     issue(&running.0, "b", "b").await.unwrap();
     stop(running).await;
@@ -56,7 +59,10 @@ async fn the_hourly_count_outlives_a_restart() {
     stop(running).await;
     let running = open(data.path());
     let refused = issue(&running.0, "a", "root").await;
-    assert!(matches!(refused, Err(Unheard::Refused(Refusal::IssuedTooOften { .. }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(AdmissionRequestError::Refused(Refusal::IssuedTooOften { .. }))),
+        "{refused:?}"
+    );
     stop(running).await;
 }
 
@@ -103,7 +109,7 @@ async fn a_certificate_is_renewed_for_its_own_key_or_another_until_it_is_revoked
     assert_eq!(read(&other.pem).identity, old.identity);
     running.0.revoke(Target::User("a".to_owned()), "root".to_owned()).await.unwrap();
     let refused = running.0.renew(old, Vec::new()).await;
-    assert!(matches!(refused, Err(Unheard::Refused(Refusal::Revoked))), "{refused:?}");
+    assert!(matches!(refused, Err(AdmissionRequestError::Refused(Refusal::Revoked))), "{refused:?}");
     stop(running).await;
 }
 

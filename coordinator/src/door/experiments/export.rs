@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tonic::Status;
 use v1::export_chunk::Part;
 
-use crate::{door::store_failed, store::Store};
+use crate::store::Store;
 
 /// Attempts read from the store and sent at once.
 const PAGE: usize = 512;
@@ -22,7 +22,7 @@ const ORDER_PIECE: usize = 1 << 19;
 /// Longest cursor: its fields with the largest numbers.
 const MAX_CURSOR_BYTES: usize = 64;
 
-type Pieces = mpsc::Sender<Result<v1::ExportChunk, Status>>;
+type ChunkSender = mpsc::Sender<Result<v1::ExportChunk, Status>>;
 
 /// What was sent of an export. It is opaque to clients.
 #[derive(Clone, PartialEq, Message)]
@@ -53,18 +53,21 @@ struct SentAttempts {
 }
 
 impl Cursor {
-    /// The cursor of a request; none where it asks for all.
-    pub(super) fn of_request(text: &str, experiment: ExperimentId) -> Result<Option<Self>, Status> {
+    /// Reads the cursor of a request, if it has one.
+    pub(super) fn from_request(text: &str, experiment: ExperimentId) -> Result<Option<Self>, Status> {
         if text.is_empty() {
             return Ok(None);
         }
         let hint = "give the cursor of the latest chunk as it was received, or none for the whole export";
         let bytes = hex_bytes(text, MAX_CURSOR_BYTES, "cursor")
             .map_err(|error: Malformed| Status::invalid_argument(with_hint(error, Some(hint))))?;
-        let cursor = Self::decode(bytes.as_slice()).ok();
-        let cursor = cursor.filter(|cursor| cursor.experiment == experiment.0.as_bytes());
-        let wrong = || format!("cursor: not one of an export of experiment {experiment}");
-        cursor.map(Some).ok_or_else(|| Status::invalid_argument(with_hint(wrong(), Some(hint))))
+        match Self::decode(bytes.as_slice()) {
+            Ok(cursor) if cursor.experiment == experiment.0.as_bytes() => Ok(Some(cursor)),
+            Ok(_) | Err(_) => {
+                let words = format!("cursor: not one of an export of experiment {experiment}");
+                Err(Status::invalid_argument(with_hint(words, Some(hint))))
+            }
+        }
     }
 
     /// Refuses to go on where what was sent is no longer what would be.
@@ -72,7 +75,7 @@ impl Cursor {
         let why = if self.runs != runs as u64 {
             "runs were added to the experiment"
         } else if let Some(SentAttempts { run, attempt, count }) = self.attempts
-            && store.count_attempts(id, (run, attempt)).map_err(|error| store_failed(&error))? != count
+            && store.count_attempts(id, (run, attempt))? != count
         {
             "attempts ended that come before what was sent"
         } else {
@@ -93,10 +96,10 @@ pub(super) fn export(
     status: &ExperimentStatus,
     cursor: Option<Cursor>,
     all_hosts: bool,
-    pieces: &Pieces,
+    pieces: &ChunkSender,
 ) -> Result<(), Status> {
     let id = status.experiment;
-    let plan = store.plan(id).map_err(|error| store_failed(&error))?;
+    let plan = store.plan(id)?;
     let v1::Plan { experiment, benchmarks, order, stages } =
         plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
     let gangs = experiment.as_ref().map_or(&[][..], |experiment| &experiment.benchmarks);
@@ -116,15 +119,16 @@ pub(super) fn export(
             sent
         }
     };
+    // A cursor goes on behind what was sent: the head, pieces of the order, attempts.
     let from = usize::try_from(sent.order).unwrap_or(usize::MAX);
     for piece in order.get(from..).unwrap_or_default().chunks(ORDER_PIECE) {
         sent.order += piece.len() as u64;
         send(pieces, Part::Order(v1::ExportOrder { order: piece.to_vec() }), &sent)?;
     }
     let after = sent.attempts.map(|last| (last.run, last.attempt));
-    let mut attempts = store.stored_attempts(id, after).map_err(|error| store_failed(&error))?;
+    let mut attempts = store.stored_attempts(id, after)?;
     loop {
-        let stored = attempts.page(PAGE).map_err(|error| store_failed(&error))?;
+        let stored = attempts.page(PAGE)?;
         let Some(last) = stored.last() else { return Ok(()) };
         let count = sent.attempts.map_or(0, |sent| sent.count) + stored.len() as u64;
         sent.attempts = Some(SentAttempts { run: last.at.0, attempt: last.at.1, count });
@@ -132,22 +136,21 @@ pub(super) fn export(
         for attempt in stored {
             page.push(attempt.encoded);
             if with_parts {
-                page.extend(store.parts(id, attempt.at).map_err(|error| store_failed(&error))?);
+                page.extend(store.parts(id, attempt.at)?);
             }
         }
         send(pieces, Part::Attempts(ExportAttempts { attempts: page }), &sent)?;
     }
 }
 
-fn send(pieces: &Pieces, part: Part, sent: &Cursor) -> Result<(), Status> {
+fn send(pieces: &ChunkSender, part: Part, sent: &Cursor) -> Result<(), Status> {
     let chunk = v1::ExportChunk { part: Some(part), cursor: hex_text(&sent.encode_to_vec()) };
     pieces.blocking_send(Ok(chunk)).map_err(|_| Status::cancelled("the reader is gone"))
 }
 
 /// The exclusions of an export. What is left out of it is said in the log.
 fn exclusions(store: &Store, between: RangeInclusive<u64>) -> Result<Vec<v1::Exclusion>, Status> {
-    let (exclusions, left_out) =
-        store.exclusions(between, MAX_EXCLUSIONS).map_err(|error| store_failed(&error))?;
+    let (exclusions, left_out) = store.exclusions(between, MAX_EXCLUSIONS)?;
     if left_out > 0 {
         tracing::warn!(
             "an export names the oldest {MAX_EXCLUSIONS} exclusions of hosts: {left_out} are left out"

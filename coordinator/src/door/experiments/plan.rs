@@ -13,6 +13,8 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 use uuid::Uuid;
 
+use crate::door::blocking;
+
 /// What a plan may take of a record of the journal; the rest is for the event around it.
 const MAX_PLAN_BYTES: usize = MAX_RECORD_BYTES - (1 << 16);
 /// Most bytes of the words of a refusal, and of its fields: both are headers of HTTP, of which clients of gRPC take 8 KiB in all. The
@@ -20,16 +22,9 @@ const MAX_PLAN_BYTES: usize = MAX_RECORD_BYTES - (1 << 16);
 const MAX_WORDS_BYTES: usize = 1 << 10;
 const MAX_DETAILS_BYTES: usize = 2 << 10;
 
-/// Computes where it does not hold up the service.
-pub(super) async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Status> + Send + 'static,
-) -> Result<T, Status> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| Status::internal(error.to_string()))?
-}
-
 /// The plan with every run.
 pub(super) async fn draw(proposal: Proposal) -> Result<Plan, Status> {
-    apart(move || {
+    blocking(move || {
         let plan = Plan::draw(experiment(proposal)?);
         let bytes = prost::Message::encoded_len(&v1::Plan::from(&plan));
         if bytes > MAX_PLAN_BYTES {
@@ -47,28 +42,28 @@ pub(super) async fn draw(proposal: Proposal) -> Result<Plan, Status> {
 fn experiment(proposal: Proposal) -> Result<Experiment, Status> {
     match proposal {
         Proposal::Experiment(experiment) => {
-            experiment.check().map_err(|error| of_problems(&error))?;
+            experiment.check().map_err(|error| problems_status(&error))?;
             Ok(*experiment)
         }
-        Proposal::Toml(text) => parsed(&text).map_err(|error| of_findings("toml", &error)),
+        Proposal::Toml(text) => parsed(&text).map_err(|error| findings_status("toml", &error)),
         Proposal::Json(text) => {
             let toml = toml_of_json(&text).map_err(|error| {
                 refusal(error.to_string(), [("json".to_owned(), error.to_string())].into_iter(), 0)
             })?;
-            parsed(&toml).map_err(|error| of_findings("json", &error))
+            parsed(&toml).map_err(|error| findings_status("json", &error))
         }
     }
 }
 
 fn parsed(text: &str) -> Result<Experiment, PlanFileError> {
     let (_, random) = Uuid::new_v4().as_u64_pair();
-    parse_with(text, Seed::drawn(random), &mut Elsewhere)
+    parse_with(text, Seed::drawn(random), &mut UnreachableFiles)
 }
 
 /// Files and repositories beside a plan are on its author's machine.
-struct Elsewhere;
+struct UnreachableFiles;
 
-impl PlanLook for Elsewhere {
+impl PlanLook for UnreachableFiles {
     fn file(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
         let (WantedAt::Here { path, .. } | WantedAt::Shared { path }) = &wanted.at;
         let cause = format!(
@@ -92,7 +87,7 @@ impl PlanLook for Elsewhere {
     }
 }
 
-fn of_problems(error: &ExperimentError) -> Status {
+fn problems_status(error: &ExperimentError) -> Status {
     let fields = error.problems().iter().map(|problem| {
         let field = format!("experiment.{}", problem.place);
         (field, with_hint(&problem.fault, Some(&problem.fault.hint())))
@@ -100,8 +95,8 @@ fn of_problems(error: &ExperimentError) -> Status {
     refusal(error.to_string(), fields, error.untold())
 }
 
-/// Of a plan as JSON lines and columns say nothing: it was written anew as TOML.
-fn of_findings(form: &str, error: &PlanFileError) -> Status {
+/// The status for a plan file with errors. Of a plan as JSON, lines and columns say nothing: it was written anew as TOML.
+fn findings_status(form: &str, error: &PlanFileError) -> Status {
     let is_toml = form == "toml";
     let fields = error.findings().iter().map(|one| {
         let field = if one.path.0.is_empty() { form.to_owned() } else { format!("{form}.{}", one.path) };
@@ -121,7 +116,8 @@ fn of_findings(form: &str, error: &PlanFileError) -> Status {
 
 /// A refusal with its fields, as many as clients take; how many are left out is told as the last one.
 fn refusal(words: String, fields: impl Iterator<Item = (String, String)>, untold: usize) -> Status {
-    let (mut bytes, mut untold) = (0, untold);
+    let mut untold = untold;
+    let mut bytes = 0;
     let mut violations = Vec::new();
     for (field, description) in fields {
         bytes += field.len() + description.len();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use speedup_core::machine::provision::{Job, JobState, Ledger, Nodes, QUEUE_PATIENCE};
+use speedup_core::machine::provision::{Job, JobState, Ledger, Nodes, ProvisionLimits, QUEUE_PATIENCE};
 use speedup_core::machine::{Machine, Settings};
 use speedup_core::value::id::{JobId, NodeName};
 use speedup_journal::{JournalId, Position};
@@ -38,8 +38,8 @@ impl Engine for Answering {
         ""
     }
 
-    fn request(&self) -> Request {
-        Request::default()
+    fn submission(&self, _job_name: &str) -> JobSubmission {
+        JobSubmission::default()
     }
 
     async fn submit(&self, _exclude: &Nodes, _hosts: u32) -> Result<Vec<JobId>, EngineError> {
@@ -66,10 +66,6 @@ impl Engine for Answering {
 
     async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         self.answer(Some(Span::from_secs(600)))
-    }
-
-    fn state_of(&self, _job: &Job) -> Option<PathBuf> {
-        None
     }
 
     fn log_of(&self, _job: &Job) -> Option<PathBuf> {
@@ -133,15 +129,12 @@ async fn also_asking_on(provisioning: &Provisioning, engine: &Answering, queue: 
     let queue = Queue {
         name: name.clone(),
         job_name: format!("speedup-{queue}"),
-        spec: Spec::Local,
-        limits: limits(),
-        look_every: LOOK_MIN,
-        by: "a".to_owned(),
+        config: config("a"),
         longest_job: None,
         ledger,
     };
-    inner.views.record.put(queue.clone()).await.unwrap();
-    let current = inner.start(Box::new(engine.clone()), queue, Begin::AfterAPause).await;
+    inner.shared.record.put(queue.clone()).await.unwrap();
+    let current = inner.start(Box::new(engine.clone()), queue, FirstRound::AfterAPause).await;
     inner.queues.lock().await.insert(name, current);
 }
 
@@ -150,13 +143,16 @@ async fn kept(data: &TempDir) -> Vec<String> {
     queues.iter().map(|queue| queue.name.as_str().to_owned()).collect()
 }
 
-fn of_name(name: &str) -> Selected {
-    Selected { kind: None, name: Some(name.parse().unwrap()) }
+fn of_name(name: &str) -> QueueSelector {
+    QueueSelector { kind: None, name: Some(name.parse().unwrap()) }
 }
 
-fn wanted(name: Option<&str>) -> Wanted {
-    let name = name.map(|name| name.parse().unwrap());
-    Wanted { name, spec: Spec::Local, limits: limits(), look_every: LOOK_MIN, by: "b".to_owned() }
+fn config(by: &str) -> QueueConfig {
+    QueueConfig { spec: Spec::Local, limits: limits(), look_every: ROUND_MIN, by: by.to_owned() }
+}
+
+fn requested(name: Option<&str>) -> QueueRequest {
+    QueueRequest { name: name.map(|name| name.parse().unwrap()), config: config("b") }
 }
 
 /// What an agent says that is stopped in any other job is taken as it is: no engine would say more.
@@ -177,16 +173,17 @@ async fn an_engine_that_does_not_answer_is_asked_on_until_its_jobs_are_ended() {
     let engine = Answering::default();
     let provisioning = asking(&engine, &data, "one").await;
     engine.is_away.store(true, Ordering::SeqCst);
-    let refused = provisioning.remove(&Selected::default(), "ada").await.unwrap_err();
+    let refused = provisioning.remove(&QueueSelector::default(), "ada").await.unwrap_err();
     assert!(matches!(refused, RemoveError::Add(AddError::NotEnded { .. })), "{refused}");
     let outlook = provisioning.outlook(Span::from_secs(1)).await;
     assert_eq!(outlook, HostsToCome::Some, "it can be removed again");
     assert_eq!(kept(&data).await, ["one"], "the next start goes on as well");
     engine.is_away.store(false, Ordering::SeqCst);
-    let removed = provisioning.remove(&Selected::default(), "ada").await.unwrap().expect("what was asked");
+    let removed =
+        provisioning.remove(&QueueSelector::default(), "ada").await.unwrap().expect("what was asked");
     assert_eq!((removed.queue.job_name.as_str(), engine.ended.load(Ordering::SeqCst)), ("speedup-one", 1));
     assert_eq!(kept(&data).await, [""; 0]);
-    assert!(provisioning.remove(&Selected::default(), "ada").await.unwrap().is_none());
+    assert!(provisioning.remove(&QueueSelector::default(), "ada").await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -195,11 +192,12 @@ async fn what_replaces_an_engine_that_did_not_answer_keeps_the_name_of_its_jobs(
     let engine = Answering::default();
     let provisioning = asking(&engine, &data, "one").await;
     engine.is_away.store(true, Ordering::SeqCst);
-    assert!(matches!(provisioning.add(wanted(Some("one"))).await, Err(AddError::NotEnded { .. })));
+    assert!(matches!(provisioning.add(requested(Some("one"))).await, Err(AddError::NotEnded { .. })));
     engine.is_away.store(false, Ordering::SeqCst);
-    assert!(provisioning.add(wanted(Some("one"))).await.unwrap().has_replaced);
-    let shown = provisioning.show(&Selected::default()).await;
-    let told: Vec<_> = shown.iter().map(|one| (one.queue.job_name.as_str(), one.queue.by.as_str())).collect();
+    assert!(provisioning.add(requested(Some("one"))).await.unwrap().has_replaced);
+    let shown = provisioning.show(&QueueSelector::default()).await;
+    let told: Vec<_> =
+        shown.iter().map(|one| (one.queue.job_name.as_str(), one.queue.config.by.as_str())).collect();
     assert_eq!(told, [("speedup-one", "b")]);
     assert_eq!(engine.ended.load(Ordering::SeqCst), 1);
     provisioning.stop().await;
@@ -217,7 +215,7 @@ async fn a_job_that_ends_without_an_agent_is_counted_when_that_is_written_down()
     let shows = |failures| {
         let line =
             format!("speedup_provision_failures_total{{engine=\"local\",reason=\"ended\"}} {failures}\n");
-        provisioning.0.as_ref().unwrap().views.metrics.page().contains(&line)
+        provisioning.0.as_ref().unwrap().shared.metrics.page().contains(&line)
     };
     assert!(shows(0));
     let waiting = async {
@@ -238,11 +236,11 @@ async fn queues_are_added_beside_each_other_and_removed_by_name() {
     let provisioning = asking(&one, &data, "one").await;
     also_asking(&provisioning, &other, "other").await;
     assert_eq!(kept(&data).await, ["one", "other"]);
-    let several = provisioning.remove(&Selected::default(), "ada").await.unwrap_err();
+    let several = provisioning.remove(&QueueSelector::default(), "ada").await.unwrap_err();
     assert!(several.to_string().ends_with(": one, other"), "{several}");
     let unknown = provisioning.remove(&of_name("third"), "ada").await.unwrap_err();
     assert!(unknown.to_string().ends_with(" third: one, other"), "{unknown}");
-    let slurm = Selected { kind: Some("slurm".to_owned()), name: None };
+    let slurm = QueueSelector { kind: Some("slurm".to_owned()), name: None };
     assert!(provisioning.remove(&slurm, "ada").await.unwrap().is_none(), "neither asks Slurm");
     provisioning.remove(&of_name("other"), "ada").await.unwrap().expect("it was there");
     assert_eq!((one.ended.load(Ordering::SeqCst), other.ended.load(Ordering::SeqCst)), (0, 1));
@@ -270,17 +268,15 @@ async fn a_queue_without_a_name_is_the_one_that_asks_for_the_same_or_a_new_one()
     let data = tempfile::tempdir().unwrap();
     let engine = Answering::default();
     let provisioning = asking(&engine, &data, "mine").await;
-    let slurm = |options: &[&str]| Wanted {
-        spec: Spec::Slurm {
-            options: options.iter().map(ToString::to_string).collect(),
-            around: Surroundings::default(),
-        },
-        ..wanted(None)
+    let slurm = |options: &[&str]| {
+        let options = options.iter().map(ToString::to_string).collect();
+        let spec = Spec::Slurm { options, around: Surroundings::default() };
+        QueueRequest { name: None, config: QueueConfig { spec, ..config("b") } }
     };
     let mut queues = provisioning.0.as_ref().unwrap().queues.lock().await;
-    let name = |wanted: &Wanted, queues: &_| named(wanted, queues).as_str().to_owned();
-    assert_eq!(name(&wanted(Some("new")), &queues), "new");
-    assert_eq!(name(&wanted(None), &queues), "mine", "the very same is asked for");
+    let name = |request: &QueueRequest, queues: &_| queue_name(request, queues).as_str().to_owned();
+    assert_eq!(name(&requested(Some("new")), &queues), "new");
+    assert_eq!(name(&requested(None), &queues), "mine", "the very same is asked for");
     assert_eq!(name(&slurm(&["-p", "short"]), &queues), "short");
     assert_eq!(name(&slurm(&["-t", "10"]), &queues), "1");
     let current = queues.remove(&"mine".parse().unwrap()).unwrap();

@@ -21,27 +21,27 @@ pub(super) fn compress(nodes: &Nodes) -> String {
     }
     for ((before, after, digits), mut numbers) in brackets {
         numbers.sort_unstable();
-        let ranges = ranges(&numbers);
-        let word = |number: u32| format!("{number:0digits$}");
-        let inside: Vec<String> = ranges
-            .iter()
-            .map(
-                |(first, last)| {
-                    if first == last { word(*first) } else { format!("{}-{}", word(*first), word(*last)) }
-                },
-            )
-            .collect();
-        match (&inside[..], &ranges[..]) {
-            ([one], [(first, last)]) if first == last => words.push(format!("{before}{one}{after}")),
-            _ => words.push(format!("{before}[{}]{after}", inside.join(","))),
+        let mut inside = Vec::new();
+        for (first, last) in ranges(&numbers) {
+            inside.push(match first == last {
+                true => format!("{first:0digits$}"),
+                false => format!("{first:0digits$}-{last:0digits$}"),
+            });
         }
+        // A bracket of one number is no bracket.
+        words.push(match (&numbers[..], &inside[..]) {
+            ([_], [one]) => format!("{before}{one}{after}"),
+            _ => format!("{before}[{}]{after}", inside.join(",")),
+        });
     }
     words.join(",")
 }
 
 /// The nodes of a hostlist, in its order; none if it is none, or has more than so many.
 pub(super) fn expand(list: &str, most: usize) -> Option<Vec<String>> {
-    let (mut names, mut depth, mut begun) = (Vec::new(), 0_u32, 0);
+    let mut names = Vec::new();
+    let mut depth = 0_u32;
+    let mut begun = 0;
     for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
         match c {
             '[' => depth += 1,
@@ -69,7 +69,8 @@ fn word(text: &str, most: usize) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for range in inside.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (from, to): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        let from: u32 = first.parse().ok()?;
+        let to: u32 = last.parse().ok()?;
         let digits = first.len();
         if ((to.checked_sub(from)? as usize) + 1).checked_mul(after.len())? > most.saturating_sub(names.len())
         {

@@ -29,10 +29,8 @@ pub(super) fn parts(job: JobId, nodes: u32) -> Vec<JobId> {
 fn job(text: &str) -> Result<Vec<Job>, EngineError> {
     let wrong =
         || EngineError::Answer { program: "squeue", answer: first_line(text), wanted: "job in our format" };
-    let mut fields = text.trim().splitn(7, '|');
-    let mut field = || fields.next().ok_or_else(wrong);
-    let (id, word, started, ends) = (field()?, field()?, field()?, field()?);
-    let (nodes, many, reason) = (field()?, field()?, field()?);
+    let fields: Vec<&str> = text.trim().splitn(7, '|').collect();
+    let [id, word, started, ends, nodes, many, reason] = fields[..] else { return Err(wrong()) };
     let words = match reason {
         "None" | "" => word.to_owned(),
         reason => format!("{word} ({})", reason.chars().take(MAX_REASON).collect::<String>()),
@@ -40,15 +38,18 @@ fn job(text: &str) -> Result<Vec<Job>, EngineError> {
     let id: JobId = id.parse().map_err(|_| wrong())?;
     let many: u32 = many.parse().map_err(|_| wrong())?;
     let nodes = hostlist::expand(nodes, MAX_GANG as usize).unwrap_or_default();
-    let part = |(number, id)| Job {
-        id,
-        state: state::state(word),
-        words: words.clone(),
-        node: nodes.get(number).and_then(|node: &String| node.parse().ok()),
-        started: moment(started),
-        ends: moment(ends),
-    };
-    Ok(parts(id, many).into_iter().enumerate().map(part).collect())
+    let mut jobs = Vec::new();
+    for (number, id) in parts(id, many).into_iter().enumerate() {
+        jobs.push(Job {
+            id,
+            state: state::state(word),
+            words: words.clone(),
+            node: nodes.get(number).and_then(|node| node.parse().ok()),
+            started: moment(started),
+            ends: moment(ends),
+        });
+    }
+    Ok(jobs)
 }
 
 /// Seconds since the Unix epoch; what has none has a word.

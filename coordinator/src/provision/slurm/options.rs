@@ -64,7 +64,8 @@ impl SlurmOptions {
         if let Some(first) = given.first().filter(|word| !word.starts_with('-')) {
             return Err(OptionsError::NoOption(first.clone()));
         }
-        let (mut words, mut excluded) = (Vec::new(), Vec::new());
+        let mut words = Vec::new();
+        let mut excluded = Vec::new();
         let mut rest = given.into_iter();
         while let Some(word) = rest.next() {
             if OURS.iter().any(|(long, short)| is_option(&word, long, *short)) {
@@ -95,9 +96,9 @@ impl SlurmOptions {
 
     /// Whether they say where a job prints.
     pub(super) fn say_output(&self) -> bool {
-        let says =
-            |word: &String| is_option(word, "--output", Some("-o")) || is_option(word, "--error", Some("-e"));
-        self.words.iter().any(says)
+        self.words
+            .iter()
+            .any(|word| is_option(word, "--output", Some("-o")) || is_option(word, "--error", Some("-e")))
     }
 
     /// The partition, where they name one.
@@ -110,13 +111,8 @@ impl SlurmOptions {
         let mut found = None;
         for (at, word) in self.words.iter().enumerate() {
             let value = match word.strip_prefix(long) {
-                Some(rest) => {
-                    if rest.is_empty() {
-                        Some(rest)
-                    } else {
-                        rest.strip_prefix('=')
-                    }
-                }
+                Some("") => Some(""),
+                Some(rest) => rest.strip_prefix('='),
                 None if word.starts_with("--") => None,
                 None => word.strip_prefix(short),
             };

@@ -96,9 +96,7 @@ struct Partition {
 
 /// What Slurm says of a held job, which `tested` with `script` would submit anew; gives how long such jobs last at most.
 pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Result<Option<Span>, EngineError> {
-    let words = ["--noheader", "--format=%l|%P"].map(str::to_owned);
-    let asked = [&words[..], &[format!("--jobs={job}")]].concat();
-    let answer = execute("squeue", &asked, "").await?;
+    let answer = ask("squeue", "%l|%P", &format!("--jobs={job}")).await?;
     let wrong = || EngineError::Answer {
         program: "squeue",
         answer: first_line(&answer),
@@ -118,39 +116,38 @@ pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Resul
     Ok(longest)
 }
 
+/// Has a program of Slurm print what a selection has, in a format and without a heading.
+async fn ask(program: &str, format: &str, selection: &str) -> Result<String, CommandError> {
+    let words = ["--noheader".to_owned(), format!("--format={format}"), selection.to_owned()];
+    execute(program, &words, "").await
+}
+
 async fn partitions(names: &str) -> Result<Vec<Partition>, EngineError> {
-    let words = ["--noheader", "--format=%R|%l"].map(str::to_owned);
-    let asked = [&words[..], &[format!("--partition={names}")]].concat();
-    let answer = execute("sinfo", &asked, "").await?;
-    let partition = |text: &str| {
-        let (name, limit) = text.trim().split_once('|')?;
-        Some(Partition { name: name.to_owned(), limit: limit.to_owned() })
-    };
-    Ok(answer.lines().filter_map(partition).collect())
+    let answer = ask("sinfo", "%R|%l", &format!("--partition={names}")).await?;
+    let partitions = answer.lines().filter_map(|line| line.trim().split_once('|'));
+    Ok(partitions.map(|(name, limit)| Partition { name: name.to_owned(), limit: limit.to_owned() }).collect())
 }
 
 async fn has_usable_nodes(names: &str) -> Result<bool, EngineError> {
-    let words = ["--noheader", "--format=%T"].map(str::to_owned);
-    let asked = [&words[..], &[format!("--partition={names}")]].concat();
-    let answer = execute("sinfo", &asked, "").await?;
+    let answer = ask("sinfo", "%T", &format!("--partition={names}")).await?;
     Ok(answer.lines().any(|state| USABLE.contains(&state.trim())))
 }
 
 /// A job that is longer than all its partitions allow waits there for ever.
 fn refuse_too_long(asked: &str, longest: Option<Span>, partitions: &[Partition]) -> Result<(), EngineError> {
-    // A limit that is not understood refuses nothing.
-    let holds = |partition: &Partition| match lasts(&partition.limit) {
-        Some(Some(most)) => longest.is_some_and(|longest| longest <= most),
-        Some(None) | None => true,
-    };
-    match partitions.first() {
-        Some(first) if !partitions.iter().any(holds) => Err(EngineError::TooLong {
-            asked: asked.to_owned(),
-            partition: first.name.clone(),
-            longest: first.limit.clone(),
-        }),
-        Some(_) | None => Ok(()),
+    for partition in partitions {
+        match lasts(&partition.limit) {
+            Some(Some(most)) if longest.is_none_or(|longest| longest > most) => {}
+            // A limit that is not understood refuses nothing.
+            Some(_) | None => return Ok(()),
+        }
     }
+    let Some(first) = partitions.first() else { return Ok(()) };
+    Err(EngineError::TooLong {
+        asked: asked.to_owned(),
+        partition: first.name.clone(),
+        longest: first.limit.clone(),
+    })
 }
 
 /// A time limit as Slurm prints it: `30:00`, `1:00:00`, `1-00:00:00`. The inner nothing is no limit, the outer no time.

@@ -95,10 +95,11 @@ impl Client {
 
     /// Of what is said twice ssh takes the first.
     fn arguments(&self, more: &[&str], command: &[&str]) -> Vec<String> {
-        let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let destination = ["--".to_owned(), self.destination.to_string()];
-        [owned(&OURS), owned(more), self.options.clone(), owned(&USUAL), destination.into(), owned(command)]
-            .concat()
+        let destination = self.destination.to_string();
+        let mut words: Vec<&str> = OURS.iter().chain(more).copied().collect();
+        words.extend(self.options.iter().map(String::as_str));
+        words.extend(USUAL.iter().chain(&["--", &destination]).chain(command));
+        words.into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -44,16 +44,16 @@ impl FromStr for Destination {
     type Err = DestinationError;
 
     fn from_str(text: &str) -> Result<Self, DestinationError> {
-        let wrong = || DestinationError(text.chars().take(MAX_BYTES).collect());
         let (user, host) = match text.split_once('@') {
             Some((user, host)) => (Some(user), host),
             None => (None, text),
         };
-        if !is_name(host) || user.is_some_and(|user| !is_name(user)) {
-            return Err(wrong());
+        match host.parse() {
+            Ok(id) if is_name(host) && user.is_none_or(is_name) => {
+                Ok(Self { user: user.map(str::to_owned), host: id })
+            }
+            Ok(_) | Err(_) => Err(DestinationError(text.chars().take(MAX_BYTES).collect())),
         }
-        let host = host.parse().map_err(|_| wrong())?;
-        Ok(Self { user: user.map(str::to_owned), host })
     }
 }
 
@@ -73,8 +73,9 @@ impl From<Destination> for String {
 
 /// Whether a text can be a user or a host: nothing that ssh takes for an option, and nothing that leads out of a directory.
 fn is_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "._-:".contains(c);
-    text.len() <= MAX_BYTES && text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
+    text.len() <= MAX_BYTES
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:".contains(c))
 }
 
 #[cfg(test)]

@@ -9,36 +9,12 @@ const MAX_OPTION_BYTES: usize = 4_096;
 /// Those without a value.
 const FLAGS: [&str; 3] = ["-4", "-6", "-C"];
 const VALUED: [&str; 6] = ["-J", "-b", "-c", "-i", "-m", "-p"];
-/// What `-o` may set, in lower case as ssh compares.
-const KEYWORDS: [&str; 27] = [
-    "addressfamily",
-    "bindaddress",
-    "bindinterface",
-    "casignaturealgorithms",
-    "certificatefile",
-    "ciphers",
-    "compression",
-    "connectionattempts",
-    "connecttimeout",
-    "gssapiauthentication",
-    "hostbasedauthentication",
-    "hostkeyalgorithms",
-    "identitiesonly",
-    "identityagent",
-    "identityfile",
-    "ipqos",
-    "kexalgorithms",
-    "macs",
-    "port",
-    "preferredauthentications",
-    "proxyjump",
-    "pubkeyacceptedalgorithms",
-    "pubkeyauthentication",
-    "rekeylimit",
-    "serveralivecountmax",
-    "serveraliveinterval",
-    "tcpkeepalive",
-];
+/// What `-o` may set; ssh does not tell capital letters from small ones.
+const KEYWORDS: &str = "addressfamily bindaddress bindinterface casignaturealgorithms certificatefile ciphers compression \
+    connectionattempts connecttimeout gssapiauthentication hostbasedauthentication hostkeyalgorithms \
+    identitiesonly identityagent identityfile ipqos kexalgorithms macs port preferredauthentications \
+    proxyjump pubkeyacceptedalgorithms pubkeyauthentication rekeylimit serveralivecountmax \
+    serveraliveinterval tcpkeepalive";
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum SshOptionsError {
@@ -80,7 +56,7 @@ pub(crate) fn check(given: &[String]) -> Result<(), SshOptionsError> {
             // ssh also takes a blank between name and value, and nobody needs it.
             let (name, value) =
                 value.split_once('=').ok_or_else(|| SshOptionsError::Unknown(format!("-o {value}")))?;
-            if !KEYWORDS.contains(&name.to_ascii_lowercase().as_str()) {
+            if !KEYWORDS.split(' ').any(|known| known.eq_ignore_ascii_case(name)) {
                 return Err(SshOptionsError::Unknown(format!("-o {name}")));
             }
             check_value(name, value)?;
@@ -94,11 +70,11 @@ pub(crate) fn check(given: &[String]) -> Result<(), SshOptionsError> {
 /// Of a jump ssh makes a command for a shell, so none has what a shell reads otherwise.
 fn check_value(option: &str, value: &str) -> Result<(), SshOptionsError> {
     let is_jump = option == "-J" || option.eq_ignore_ascii_case("proxyjump");
-    let fits = |c: char| match is_jump {
-        true => c.is_ascii_alphanumeric() || "._-:@,/[]".contains(c),
-        false => !c.is_control(),
+    let fits = match is_jump {
+        true => value.chars().all(|c| c.is_ascii_alphanumeric() || "._-:@,/[]".contains(c)),
+        false => !value.chars().any(char::is_control),
     };
-    if value.is_empty() || is_jump && value.starts_with('-') || !value.chars().all(fits) {
+    if value.is_empty() || is_jump && value.starts_with('-') || !fits {
         return Err(SshOptionsError::Value { option: option.to_owned(), value: value.to_owned() });
     }
     Ok(())

@@ -1,13 +1,12 @@
 //! What is kept over a restart: the hosts, and how each is reached. One small file, put in place whole.
 
-use std::{collections::BTreeMap, fs::File, io::ErrorKind, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use speedup_core::{value::bounded::read_text_at_most, value::id::HostId};
-use speedup_journal::private::replace;
+use speedup_core::value::id::HostId;
 
 use super::destination::Destination;
-use crate::provision::record::RecordError;
+use crate::provision::record::{RecordError, VersionedText, write};
 
 pub(crate) const NAME: &str = "ssh.json";
 /// The form that this release reads and writes.
@@ -56,36 +55,20 @@ impl Record {
         Self { version: VERSION, name, hosts: BTreeMap::new() }
     }
 
-    /// The record of a data directory, if there is one.
+    /// Reads the record of a data directory, if there is one.
     pub(super) fn read(data: &Path) -> Result<Option<Self>, RecordError> {
         let path = data.join(NAME);
-        let disk = |source| RecordError::Disk { what: "read", path: path.clone(), source };
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(disk(error)),
-        };
-        let text = read_text_at_most(file, MAX_BYTES).map_err(disk)?;
-        let form = |source| RecordError::Form { path: path.clone(), source };
-        let Head { version } = serde_json::from_str(&text).map_err(form)?;
-        if version != VERSION {
-            return Err(RecordError::Version { path, found: version, known: VERSION });
+        match VersionedText::read(&path, MAX_BYTES)? {
+            None => Ok(None),
+            Some(file) if file.version == VERSION => file.parse().map(Some),
+            Some(file) => Err(file.unknown_version(VERSION)),
         }
-        serde_json::from_str(&text).map(Some).map_err(form)
     }
 
-    /// Puts it in place, durably.
+    /// Stores it, durably.
     pub(super) fn write(&self, data: &Path) -> Result<(), RecordError> {
-        let path = data.join(NAME);
-        let text =
-            serde_json::to_string(self).map_err(|source| RecordError::Form { path: path.clone(), source })?;
-        replace(&path, text.as_bytes()).map_err(|source| RecordError::Disk { what: "write", path, source })
+        write(data.join(NAME), self)
     }
-}
-
-#[derive(Deserialize)]
-struct Head {
-    version: u32,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use speedup_core::value::excerpt::legible;
 use thiserror::Error;
 
-use crate::provision::shell::quoted;
+use crate::provision::script::quoted;
 
 /// By this begin the lines that are ours: a shell's start-up files may print others.
 const MARK: &str = "@speedup";
@@ -16,7 +16,7 @@ const FAREWELL_S: u32 = 30;
 
 /// Where things lie on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RemoteLayout {
     /// Of all that is ours there, of whichever coordinator; relative to the home directory or absolute.
     pub(super) root: String,
     /// What tells apart the coordinators of a user.
@@ -27,14 +27,14 @@ pub(super) struct Place {
 
 /// An agent that is to run there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct AgentSpec {
     pub(super) program: String,
     /// The arguments after `agent start`.
     pub(super) arguments: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct HostState {
     pub(super) has_program: bool,
     pub(super) agent: Agent,
 }
@@ -45,7 +45,7 @@ pub(super) enum Agent {
     None,
     /// It runs, and is the one that is wanted or another.
     Running {
-        /// By [`Wanted::mark`].
+        /// By [`AgentSpec::mark`].
         mark: String,
     },
     /// It has ended; what it said last.
@@ -59,7 +59,7 @@ pub(super) enum Agent {
 
 /// What was done to end an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Removed {
+pub(super) enum Removal {
     /// Nothing of it is left.
     Wholly,
     /// Its state is still there, and why.
@@ -109,13 +109,13 @@ impl Answer {
     }
 
     fn all(&self, word: &str) -> Option<String> {
-        let found: Vec<&str> =
-            self.0.iter().filter(|(known, _)| known == word).map(|(_, rest)| rest.as_str()).collect();
-        (!found.is_empty()).then(|| found.join("; "))
+        let said = self.0.iter().filter(|(known, _)| known == word).map(|(_, rest)| rest.as_str());
+        let said: Vec<&str> = said.collect();
+        if said.is_empty() { None } else { Some(said.join("; ")) }
     }
 
-    /// That of [`Place::look`].
-    pub(super) fn found(&self) -> Found {
+    /// That of [`RemoteLayout::look`].
+    pub(super) fn found(&self) -> HostState {
         let agent = if let Some(mark) = self.one("running") {
             Agent::Running { mark: mark.to_owned() }
         } else if self.one("ended").is_some() {
@@ -125,12 +125,12 @@ impl Answer {
         } else {
             Agent::None
         };
-        Found { has_program: self.one("program").is_some(), agent }
+        HostState { has_program: self.one("program").is_some(), agent }
     }
 
-    /// That of [`Place::remove`].
-    pub(super) fn removed(&self) -> Removed {
-        self.all("kept").map_or(Removed::Wholly, Removed::ButState)
+    /// That of [`RemoteLayout::remove`].
+    pub(super) fn removed(&self) -> Removal {
+        self.all("kept").map_or(Removal::Wholly, Removal::ButState)
     }
 }
 
@@ -142,7 +142,7 @@ fn last_words(answer: &[(String, String)]) -> String {
     log.get(error.unwrap_or(log.len().saturating_sub(1))..).unwrap_or_default().join("; ")
 }
 
-impl Wanted {
+impl AgentSpec {
     /// By what one is told from another.
     pub(super) fn mark(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -153,14 +153,14 @@ impl Wanted {
     }
 }
 
-impl Place {
+impl RemoteLayout {
     /// The directory of this host's agent: its log, and its state.
     pub(super) fn directory(&self) -> String {
         format!("{}/{}/{}", self.root, self.coordinator, self.host)
     }
 
     /// A script that tells what is there.
-    pub(super) fn look(&self, wanted: &Wanted) -> String {
+    pub(super) fn look(&self, wanted: &AgentSpec) -> String {
         let program = quoted(&self.program(&wanted.program));
         self.script(&format!(
             "[ ! -x \"$(at {program})\" ] || say program\n\
@@ -184,7 +184,7 @@ impl Place {
     }
 
     /// A script that starts an agent, which outlives it.
-    pub(super) fn start(&self, wanted: &Wanted, token: &str) -> String {
+    pub(super) fn start(&self, wanted: &AgentSpec, token: &str) -> String {
         let program = quoted(&self.program(&wanted.program));
         let arguments: Vec<String> = wanted.arguments.iter().map(|word| quoted(word)).collect();
         self.script(&format!(
@@ -270,13 +270,13 @@ mod tests {
         'agent start') cat >given; echo \"$@\" >arguments; echo 'INFO it starts'; [ ! -e fail ] || { echo 'error: it fails'; echo \
         'hint: mend it'; exit 4; }; : >state/lock; exec sleep 1000 ;;\nesac\n";
 
-    fn place() -> Place {
+    fn place() -> RemoteLayout {
         let name = |text: &str| text.to_owned();
-        Place { root: name(".local/ssh"), coordinator: name("speedup-1"), host: name("node1") }
+        RemoteLayout { root: name(".local/ssh"), coordinator: name("speedup-1"), host: name("node1") }
     }
 
-    fn wanted(argument: &str) -> Wanted {
-        Wanted {
+    fn wanted(argument: &str) -> AgentSpec {
+        AgentSpec {
             program: "hash".to_owned(),
             arguments: vec!["--reboot-command".to_owned(), argument.to_owned()],
         }
@@ -314,12 +314,12 @@ mod tests {
         let home = home.path();
         let (place, wanted) = (place(), wanted("it's $(x)"));
         let look = || script(home, &place.look(&wanted)).found();
-        assert_eq!(look(), Found { has_program: false, agent: Agent::None });
+        assert_eq!(look(), HostState { has_program: false, agent: Agent::None });
         copy(home, PROGRAM, PROGRAM.len()).unwrap();
         script(home, &place.start(&wanted, "the-token"));
         let there = home.join(".local/ssh/speedup-1/node1");
         eventually(|| there.join("state/lock").exists());
-        assert_eq!(look(), Found { has_program: true, agent: Agent::Running { mark: wanted.mark() } });
+        assert_eq!(look(), HostState { has_program: true, agent: Agent::Running { mark: wanted.mark() } });
         assert_eq!(fs::read_to_string(there.join("given")).unwrap(), "the-token\n");
         let arguments = fs::read_to_string(there.join("arguments")).unwrap();
         assert!(arguments.contains(" --reboot-command it's $(x) "), "{arguments}");
@@ -329,7 +329,7 @@ mod tests {
 
         fs::write(there.join("state/waiting"), "2").unwrap();
         let kept = script(home, &place.remove()).removed();
-        assert!(matches!(&kept, Removed::ButState(why) if why.contains("not acknowledged: 2")), "{kept:?}");
+        assert!(matches!(&kept, Removal::ButState(why) if why.contains("not acknowledged: 2")), "{kept:?}");
         assert!(matches!(look().agent, Agent::Ended { .. }));
         let agent = fs::read_to_string(there.join("agent")).unwrap();
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
@@ -337,9 +337,9 @@ mod tests {
         fs::write(there.join("agent"), agent.replace(&boot, "another\n")).unwrap();
         assert_eq!(look().agent, Agent::Booted);
         fs::write(there.join("state/waiting"), "0").unwrap();
-        assert_eq!(script(home, &place.remove()).removed(), Removed::Wholly);
+        assert_eq!(script(home, &place.remove()).removed(), Removal::Wholly);
         assert!(!home.join(".local/ssh").exists());
-        assert_eq!(script(home, &place.remove()).removed(), Removed::Wholly, "once more does no harm");
+        assert_eq!(script(home, &place.remove()).removed(), Removal::Wholly, "once more does no harm");
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
     fn what_a_shell_prints_at_its_start_is_passed_over() {
         let said = "Welcome!\n@speedup program\n@speedup running 1a\n@speedup done\n";
         let found = Answer::read(said).unwrap().found();
-        assert_eq!(found, Found { has_program: true, agent: Agent::Running { mark: "1a".to_owned() } });
+        assert_eq!(found, HostState { has_program: true, agent: Agent::Running { mark: "1a".to_owned() } });
         assert_eq!(Answer::read("No account.\n"), Err(AnswerError::Strange("No account.".to_owned())));
     }
 }

@@ -5,7 +5,7 @@ use speedup_access::{Identity, unix_seconds};
 use speedup_proto::v1::{AccessList, ListEventsResponse};
 
 use super::{counted, events, layout, layout::Section, layout::page, moment_of, scrolling};
-use crate::{door::SIGN_IN, visitor::Visitor};
+use crate::context::{SIGN_IN, Visitor};
 
 /// Certificates of users that are shown; those of agents are a number.
 const SHOWN: usize = 200;

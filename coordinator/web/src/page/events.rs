@@ -6,7 +6,7 @@ use serde::Deserialize;
 use speedup_proto::v1::{EventKind, ListEventsResponse, LoggedEvent};
 
 use super::{encoded, layout::Section, layout::page, moment_of, scrolling};
-use crate::{trouble::Trouble, visitor::Visitor};
+use crate::{context::Visitor, page_error::PageError};
 
 /// Longest place in a log, in hexadecimal digits.
 const MAX_PLACE: usize = 64;
@@ -25,7 +25,7 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// The place in the log before which the page begins.
-    pub(crate) fn place(&self) -> Result<String, Trouble> {
+    pub(crate) fn place(&self) -> Result<String, PageError> {
         place(&self.before)
     }
 
@@ -44,10 +44,10 @@ impl Listing {
 const NOBODY: &str = "coordinator";
 
 /// The place in a log that an address names.
-fn place(text: &str) -> Result<String, Trouble> {
+fn place(text: &str) -> Result<String, PageError> {
     let is_place = text.len() <= MAX_PLACE && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_place.then(|| text.to_owned()).ok_or_else(|| {
-        Trouble::plain(
+        PageError::plain(
             StatusCode::BAD_REQUEST,
             "This is not a position in the log. Start at the newest event.",
         )

@@ -12,7 +12,7 @@ use speedup_report::roughly;
 use super::{
     act, act_with, counted, events, grouped, layout::Section, layout::page, moment, moment_of, plan,
 };
-use crate::visitor::Visitor;
+use crate::context::Visitor;
 
 /// How often progress is said aloud: in steps of so many percent.
 const SAID_PERCENT: u64 = 10;
@@ -31,7 +31,7 @@ pub(super) const PHASES: [(&str, &str); 7] = [
 
 /// How the runs stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct Progress {
     pub(super) waiting: u64,
     pub(super) under_way: u64,
     pub(super) measured: u64,
@@ -40,7 +40,7 @@ pub(super) struct Standing {
     pub(super) cancelled: u64,
 }
 
-impl Standing {
+impl Progress {
     /// Those that will not change any more.
     pub(super) fn done(&self) -> u64 {
         self.measured + self.failed + self.abandoned + self.cancelled
@@ -64,9 +64,9 @@ impl Standing {
     }
 }
 
-pub(super) fn standing(status: &ExperimentStatus) -> Standing {
+pub(super) fn standing(status: &ExperimentStatus) -> Progress {
     let tally = status.tally.unwrap_or_default();
-    Standing {
+    Progress {
         waiting: tally.waiting.into(),
         under_way: u64::from(tally.leased) + u64::from(tally.running),
         measured: tally.measured.into(),
@@ -271,7 +271,7 @@ pub(super) fn phase_badge(status: &ExperimentStatus) -> Markup {
 }
 
 /// Progress as a bar. Its parts are told beside it, so it is no picture to read.
-pub(super) fn bar(standing: &Standing) -> Markup {
+pub(super) fn bar(standing: &Progress) -> Markup {
     let parts = [
         (standing.measured, "measured"),
         (standing.failed + standing.abandoned, "failed"),

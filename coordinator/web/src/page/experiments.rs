@@ -7,7 +7,7 @@ use speedup_proto::v1::ExperimentStatus;
 use super::experiment::{PHASES, bar, phase, phase_badge, standing};
 use super::layout::{Section, page};
 use super::{counted, encoded, grouped, moment_of, scrolling};
-use crate::visitor::Visitor;
+use crate::context::Visitor;
 
 /// By what experiments are sorted: the word in addresses, and the one that people read.
 const ORDERS: [(&str, &str); 4] =

@@ -8,7 +8,7 @@ use speedup_proto::v1::{Fact, HostFacts, Passed, ShowHostResponse};
 use super::hosts::{class_text, link, name, note, state_badge};
 use super::layout::{Section, page};
 use super::{act, act_with, encoded, grouped, moment_of, scrolling};
-use crate::visitor::Visitor;
+use crate::context::Visitor;
 
 /// Characters of a reason: a line of a table, and less than the coordinator takes in any script.
 const MAX_REASON: usize = 120;

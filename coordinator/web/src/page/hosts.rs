@@ -5,7 +5,7 @@ use serde::Deserialize;
 use speedup_proto::{v1::HostFacts, v1::HostStatus, v1::HostsSummary, v1::host_status::Standing};
 
 use super::{encoded, grouped, layout::Section, layout::page, scrolling};
-use crate::visitor::Visitor;
+use crate::context::Visitor;
 
 /// Digits of a class that are shown in tables.
 const CLASS_DIGITS: usize = 12;
@@ -122,13 +122,10 @@ fn choice(
 }
 
 pub(crate) fn pool(summary: &HostsSummary) -> Markup {
-    let sum = |count: fn(&speedup_proto::v1::HostClassSummary) -> u32| {
-        summary.classes.iter().map(|class| u64::from(count(class))).sum::<u64>()
-    };
-    let counts = [
-        ("Given runs", sum(|class| class.available)),
-        ("Busy", sum(|class| class.busy)),
-        ("Out of service", sum(|class| class.out_of_service)),
+    let counts: [(&str, u64); 4] = [
+        ("Given runs", summary.classes.iter().map(|class| u64::from(class.available)).sum()),
+        ("Busy", summary.classes.iter().map(|class| u64::from(class.busy)).sum()),
+        ("Out of service", summary.classes.iter().map(|class| u64::from(class.out_of_service)).sum()),
         ("Classes", summary.classes.len() as u64),
     ];
     let rows = html! {

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use crate::visitor::Visitor;
+use crate::context::Visitor;
 
 /// How often a page without script asks again, in seconds.
 const REFRESH_S: u32 = 10;

@@ -45,7 +45,7 @@ fn versions(experiment: &Experiment) -> Markup {
                 @for version in &experiment.versions {
                     tr {
                         th.name scope="row" { (version.name) }
-                        td.long { (of_version(version)) }
+                        td.long { (version_command(version)) }
                         td.long { @for set in set(&version.env).chain(set(&version.vars)) { code { (set) } " " } }
                     }
                 }
@@ -55,7 +55,7 @@ fn versions(experiment: &Experiment) -> Markup {
     scrolling("Versions", &rows)
 }
 
-fn of_version(version: &Version) -> Markup {
+fn version_command(version: &Version) -> Markup {
     let build = version.build.as_ref().and_then(|build| build.command.as_ref());
     html! {
         @match &version.command {

@@ -11,7 +11,7 @@ use tonic::Status;
 use uuid::Uuid;
 
 use super::{counted, grouped, layout::Section, layout::page};
-use crate::visitor::Visitor;
+use crate::context::Visitor;
 
 /// Benchmarks up to which a report is one page: a browser lays out a few thousand rows at once.
 const WHOLE_BENCHMARKS: usize = 500;

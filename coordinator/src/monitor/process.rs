@@ -5,9 +5,10 @@ use std::{fs, time::SystemTime, time::UNIX_EPOCH};
 use prometheus::{Counter, Gauge, IntGauge};
 use rustix::{process::Resource, process::getrlimit, time::ClockId, time::clock_gettime};
 
-use super::{Making, shown};
+use super::gauge_value;
+use crate::metrics::Registrar;
 
-pub(super) struct Process {
+pub(super) struct ProcessMetrics {
     /// The kernel's count, put here whenever it is read.
     cpu: Counter,
     resident: IntGauge,
@@ -16,17 +17,17 @@ pub(super) struct Process {
     most_open: IntGauge,
 }
 
-impl Process {
-    pub(super) fn new(make: &Making) -> Self {
-        let start: Gauge =
-            make.quantity("process_start_time_seconds", "When the coordinator started, since 1970.");
+impl ProcessMetrics {
+    pub(super) fn new(make: &Registrar) -> Self {
+        let start: Gauge = make
+            .register(Gauge::new("process_start_time_seconds", "When the coordinator started, since 1970."));
         start.set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
         Self {
-            cpu: make.quantity_counter("process_cpu_seconds_total", "Processor time that was used."),
-            resident: make.number("process_resident_memory_bytes", "Memory in use."),
-            threads: make.number("process_threads", "Threads."),
-            open: make.number("process_open_fds", "Open files; each connection is one."),
-            most_open: make.number("process_max_fds", "Most open files there may be."),
+            cpu: make.register(Counter::new("process_cpu_seconds_total", "Processor time that was used.")),
+            resident: make.register(IntGauge::new("process_resident_memory_bytes", "Memory in use.")),
+            threads: make.register(IntGauge::new("process_threads", "Threads.")),
+            open: make.register(IntGauge::new("process_open_fds", "Open files; each connection is one.")),
+            most_open: make.register(IntGauge::new("process_max_fds", "Most open files there may be.")),
         }
     }
 
@@ -37,17 +38,17 @@ impl Process {
         self.cpu.inc_by(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9);
         if let Ok(status) = fs::read_to_string("/proc/self/status") {
             if let Some(kibibytes) = field(&status, "VmRSS") {
-                self.resident.set(shown(kibibytes.saturating_mul(1 << 10)));
+                self.resident.set(gauge_value(kibibytes.saturating_mul(1 << 10)));
             }
             if let Some(threads) = field(&status, "Threads") {
-                self.threads.set(shown(threads));
+                self.threads.set(gauge_value(threads));
             }
         }
         if let Ok(files) = fs::read_dir("/proc/self/fd") {
-            self.open.set(shown(files.count() as u64));
+            self.open.set(gauge_value(files.count() as u64));
         }
         let most = getrlimit(Resource::Nofile).current;
-        self.most_open.set(most.map_or(i64::MAX, shown));
+        self.most_open.set(most.map_or(i64::MAX, gauge_value));
     }
 }
 

@@ -11,16 +11,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use prometheus::TextEncoder;
-use speedup_access::{Lobby, Seat, Seats};
+use speedup_access::{PendingConnections, Seat, Seats};
 use tokio::{net::TcpListener, net::TcpStream, sync::Mutex, time::timeout};
 
-use super::{Metrics, figures::Counted, health::Health};
+use super::{Gauges, Health, MachineCounts};
 use crate::fault::Vital;
+use crate::gate::Gate;
 use crate::handle::Handle;
+use crate::metrics::Metrics;
 use crate::open_files::paced;
-use crate::provision::Selected;
-use crate::server::Gate;
+use crate::provision::QueueSelector;
 
 /// Connections at once: some Prometheus servers and probes. Beyond that the oldest that have asked nothing end.
 const CONNECTIONS: Seats = Seats {
@@ -42,39 +42,44 @@ const HEAD_BYTES: usize = 16 << 10;
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 pub(crate) struct Pages {
-    pub(crate) metrics: Metrics,
-    pub(crate) handle: Handle,
-    pub(crate) health: Health,
-    pub(crate) gate: Arc<Gate>,
-    /// One at a time shows what it read and writes it down.
-    pub(crate) writing: Mutex<()>,
-}
-
-/// Serves the pages until the task is aborted.
-pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>, _vital: Vital) {
-    let lobby = Lobby::new(CONNECTIONS);
-    loop {
-        lobby.room().await;
-        match paced(listener.accept().await).await {
-            Ok((stream, address)) => {
-                if let Some((seat, asked_out)) = lobby.enter(address.ip()) {
-                    let pages = pages.clone();
-                    tokio::spawn(async move {
-                        tokio::select! {
-                            // What has come is read before it is judged.
-                            biased;
-                            () = pages.converse(stream, address, seat) => {}
-                            () = asked_out => {}
-                        }
-                    });
-                }
-            }
-            Err(error) => tracing::debug!("cannot accept a connection for metrics: {error}"),
-        }
-    }
+    metrics: Metrics,
+    handle: Handle,
+    health: Health,
+    gate: Arc<Gate>,
+    /// One request at a time sets them and renders the page, so that all of it is of one moment.
+    gauges: Mutex<Gauges>,
 }
 
 impl Pages {
+    pub(crate) fn new(metrics: Metrics, handle: Handle, health: Health, gate: Arc<Gate>) -> Self {
+        let gauges = Mutex::new(Gauges::new(metrics.registrar()));
+        Self { metrics, handle, health, gate, gauges }
+    }
+
+    /// Serves the pages until the task is aborted.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener, _vital: Vital) {
+        let pending = PendingConnections::new(CONNECTIONS);
+        loop {
+            pending.room().await;
+            match paced(listener.accept().await).await {
+                Ok((stream, address)) => {
+                    if let Some((seat, eviction)) = pending.enter(address.ip()) {
+                        let pages = self.clone();
+                        tokio::spawn(async move {
+                            tokio::select! {
+                                // What has come is read before it is judged.
+                                biased;
+                                () = pages.converse(stream, address, seat) => {}
+                                () = eviction => {}
+                            }
+                        });
+                    }
+                }
+                Err(error) => tracing::debug!("cannot accept a connection for metrics: {error}"),
+            }
+        }
+    }
+
     async fn converse(self: Arc<Self>, stream: TcpStream, address: SocketAddr, seat: Seat) {
         let answer = |request: Request<Incoming>| {
             seat.has_spoken();
@@ -131,25 +136,24 @@ impl Pages {
     }
 
     /// The machine in numbers; all that they rest on is durable, so that a journal which hangs shows.
-    async fn counted(&self) -> Option<Counted> {
-        timeout(HEALTHY, self.handle.query(Counted::of)).await.ok()?.ok()
+    async fn counted(&self) -> Option<MachineCounts> {
+        timeout(HEALTHY, self.handle.query(MachineCounts::count)).await.ok()?.ok()
     }
 
     async fn metrics(&self) -> Option<String> {
         let counted = self.counted().await?;
-        let engines = timeout(ENGINES, self.health.provisioning.show(&Selected::default())).await;
+        let engines = timeout(ENGINES, self.health.provisioning.show(&QueueSelector::default())).await;
         let failing = self.health.look().await;
-        let _one = self.writing.lock().await;
-        let kept = &*self.metrics.0;
-        if let Ok(shown) = engines {
-            kept.provision.show(shown.iter());
+        let gauges = self.gauges.lock().await;
+        if let Ok(queues) = engines {
+            gauges.engines.show(queues.iter());
         }
-        kept.figures.show_machine(&counted);
-        kept.figures.show_progress(&self.handle.progress);
-        kept.figures.show_disk(&self.health.data, self.health.blobs.kept_bytes(), self.gate.count());
-        kept.figures.show_health(&failing);
-        kept.process.show();
-        TextEncoder::new().encode_to_string(&kept.registry.gather()).ok()
+        gauges.show_machine(&counted);
+        gauges.show_progress(&self.handle.progress);
+        gauges.show_disk(&self.health.data, self.health.blobs.kept_bytes(), self.gate.count());
+        gauges.show_health(&failing);
+        gauges.process.show();
+        self.metrics.registrar().text().ok()
     }
 }
 

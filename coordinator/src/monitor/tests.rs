@@ -1,8 +1,9 @@
 //! The names on the page are those of the documentation, each with its labels.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::*;
+use crate::metrics::{Metrics, Outcome, RefusedCall, RefusedConnection, RefusedEnrolment};
 
 fn described(page: &str) -> BTreeSet<String> {
     let name = |line: &str| Some(line.strip_prefix("# TYPE ")?.split(' ').next()?.to_owned());
@@ -12,11 +13,12 @@ fn described(page: &str) -> BTreeSet<String> {
 #[test]
 fn every_metric_is_documented_and_nothing_else_is() {
     let metrics = Metrics::default();
+    let gauges = Gauges::new(metrics.registrar());
     metrics.called("/speedup.v1.Hosts/List", "OK");
     metrics.answered("/speedup.v1.Hosts/List", Outcome::Ok, Duration::from_millis(3));
-    metrics.0.figures.show_machine(&figures::Counted::default());
-    metrics.0.figures.show_health(&BTreeSet::new());
-    metrics.0.process.show();
+    gauges.show_machine(&MachineCounts::default());
+    gauges.show_health(&BTreeSet::new());
+    gauges.process.show();
     let page = metrics.page();
     let documentation = include_str!("../../../docs/operations.md");
     let name = |line: &str| {
@@ -30,6 +32,7 @@ fn every_metric_is_documented_and_nothing_else_is() {
 #[test]
 fn what_happens_is_counted_by_few_labels() {
     let metrics = Metrics::default();
+    let _gauges = Gauges::new(metrics.registrar());
     metrics.committed(&[], 5, Duration::from_millis(3));
     metrics.refused_connection(RefusedConnection::Handshake);
     metrics.refused_call(RefusedCall::Expired);

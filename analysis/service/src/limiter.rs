@@ -1,6 +1,6 @@
-//! Turns at computing: few at once, and not many in line.
+//! Limits how many computations run at once, and how many requests wait for one.
 //!
-//! A turn goes with its computation to the thread that makes it, so that a caller who went away does not let another in
+//! A turn goes with its computation to the thread that does it, so that a caller who went away does not let another in
 //! while the processors are still at work for him.
 
 use std::sync::Arc;
@@ -15,18 +15,18 @@ const COMPUTATIONS_AT_ONCE: usize = 2;
 /// nobody waits for more than those.
 const MOST_IN_LINE: usize = 32;
 
-/// The turns of one door.
+/// Limits the computations of one service.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct ConcurrencyLimiter {
     computing: Arc<Semaphore>,
     line: Arc<FairSemaphore>,
 }
 
-/// A turn at computing.
+/// Permission for one computation.
 #[derive(Debug)]
-pub(crate) struct Turn(OwnedSemaphorePermit);
+pub(crate) struct ComputePermit(OwnedSemaphorePermit);
 
-impl Turns {
+impl ConcurrencyLimiter {
     pub(crate) fn new() -> Self {
         Self {
             computing: Arc::new(Semaphore::new(COMPUTATIONS_AT_ONCE)),
@@ -36,14 +36,14 @@ impl Turns {
 
     /// Waits for the next turn. Whoever has many requests waits with the rest of them for his share of the line: there only the
     /// first few of each user stand before others.
-    pub(crate) async fn next(&self, who: Option<&Identity>) -> Result<Turn, Status> {
+    pub(crate) async fn next(&self, who: Option<&Identity>) -> Result<ComputePermit, Status> {
         let _permit = self.line.acquire(who).await;
         let turn = Arc::clone(&self.computing).acquire_owned().await;
-        turn.map(Turn).map_err(|_| Status::unavailable("the analysis is stopping"))
+        turn.map(ComputePermit).map_err(|_| Status::unavailable("the analysis is stopping"))
     }
 }
 
-impl Turn {
+impl ComputePermit {
     /// Computes `what` apart from the event loop. The turn ends with the computation, even when nobody waits for it any
     /// more.
     pub(crate) async fn compute<T: Send + 'static>(

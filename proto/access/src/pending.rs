@@ -1,6 +1,6 @@
-//! The lobby: where connections wait of which it is not known yet whose they are. It has few seats, and who comes when all are
-//! taken does not wait outside: the one who has said nothing for longest leaves. So silent connections, however many, keep
-//! nobody out; at most they take seats from each other.
+//! Connections whose owner is not known yet. They have few seats, and one that comes when all are taken does not wait
+//! outside: the one that has said nothing for longest is evicted. So silent connections, however many, keep nobody out; at
+//! most they take seats from each other.
 //!
 //! A seat is given up under pressure in this order: the oldest that has said nothing; then the oldest that has said
 //! something and has not got further for a while. A handshake takes milliseconds, so neither is likely to be an honest one.
@@ -15,10 +15,10 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 
-/// How long [`Lobby::room`] waits at most until it looks again whether one who has stayed too long can be asked to leave.
+/// How long [`PendingConnections::room`] waits at most until it looks again whether one who has stayed too long can be asked to leave.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How many a lobby seats.
+/// How many pending connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seats {
     pub most: usize,
@@ -30,9 +30,9 @@ pub struct Seats {
     pub patience: Duration,
 }
 
-/// A lobby.
+/// The connections whose owner is not known yet, within the bounds of [`Seats`].
 #[derive(Debug)]
-pub struct Lobby {
+pub struct PendingConnections {
     seats: Seats,
     taken: Mutex<Taken>,
     left: Notify,
@@ -41,33 +41,33 @@ pub struct Lobby {
 #[derive(Debug, Default)]
 struct Taken {
     /// By number: the older, the smaller.
-    by_number: BTreeMap<u64, Guest>,
+    by_number: BTreeMap<u64, PendingConnection>,
     of_address: HashMap<IpAddr, usize>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Guest {
+struct PendingConnection {
     address: IpAddr,
     since: Instant,
     has_spoken: bool,
-    /// Dropped when the guest has to leave; used when it leaves by itself.
+    /// Dropped when the connection is evicted; used when it leaves by itself.
     leaves: oneshot::Sender<()>,
 }
 
 /// A seat, free again when it is dropped.
 #[derive(Debug)]
 pub struct Seat {
-    lobby: Arc<Lobby>,
+    connections: Arc<PendingConnections>,
     number: u64,
 }
 
-/// Is over when a guest has to leave its seat for another; never, once it has left by itself.
+/// Completes when a connection has to leave its seat to another; never, once it has left by itself.
 #[derive(Debug)]
-pub struct AskedOut(Option<oneshot::Receiver<()>>);
+pub struct Eviction(Option<oneshot::Receiver<()>>);
 
-impl Lobby {
-    /// An empty lobby.
+impl PendingConnections {
+    /// Without connections.
     pub fn new(seats: Seats) -> Arc<Self> {
         Arc::new(Self { seats, taken: Mutex::default(), left: Notify::new() })
     }
@@ -86,7 +86,7 @@ impl Lobby {
 
     /// Seats one who has just come, at the cost of another if need be; `None` if all seats that it could have are those of
     /// others who have not stayed for long.
-    pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<(Seat, AskedOut)> {
+    pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<(Seat, Eviction)> {
         let address = network(address);
         let now = Instant::now();
         let mut taken = self.taken();
@@ -105,9 +105,9 @@ impl Lobby {
         let number = taken.next;
         taken.next += 1;
         let (leaves, left) = oneshot::channel();
-        taken.by_number.insert(number, Guest { address, since: now, has_spoken: false, leaves });
+        taken.by_number.insert(number, PendingConnection { address, since: now, has_spoken: false, leaves });
         *taken.of_address.entry(address).or_default() += 1;
-        Some((Seat { lobby: self.clone(), number }, AskedOut(Some(left))))
+        Some((Seat { connections: self.clone(), number }, Eviction(Some(left))))
     }
 
     /// How many are seated.
@@ -124,16 +124,17 @@ impl Lobby {
         leaver.is_some()
     }
 
-    /// Who of an address has to leave for another.
+    /// Which connection of an address has to leave to another.
     fn leaver(&self, taken: &Taken, now: Instant, address: IpAddr) -> Option<u64> {
-        let mut guests = taken.by_number.iter().filter(|(_, guest)| guest.address == address);
-        let silent = guests.clone().find(|(_, guest)| !guest.has_spoken);
-        if let Some((number, guest)) = silent
-            && guest.has_stayed(now, self.seats.glance)
+        let mut others = taken.by_number.iter().filter(|(_, pending)| pending.address == address);
+        let silent = others.clone().find(|(_, pending)| !pending.has_spoken);
+        if let Some((number, pending)) = silent
+            && pending.has_stayed(now, self.seats.glance)
         {
             return Some(*number);
         }
-        let slow = guests.find(|(_, guest)| guest.has_spoken && guest.has_stayed(now, self.seats.patience));
+        let slow =
+            others.find(|(_, pending)| pending.has_spoken && pending.has_stayed(now, self.seats.patience));
         slow.map(|(number, _)| *number)
     }
 
@@ -142,7 +143,7 @@ impl Lobby {
     }
 }
 
-impl Guest {
+impl PendingConnection {
     fn has_stayed(&self, now: Instant, time: Duration) -> bool {
         now.saturating_duration_since(self.since) >= time
     }
@@ -153,37 +154,38 @@ impl Taken {
         self.of_address.iter().max_by_key(|(_, count)| **count).map(|(address, _)| *address)
     }
 
-    fn remove(&mut self, number: u64) -> Option<Guest> {
-        let guest = self.by_number.remove(&number)?;
-        let of_address = self.of_address.entry(guest.address).or_insert(1);
+    fn remove(&mut self, number: u64) -> Option<PendingConnection> {
+        let pending = self.by_number.remove(&number)?;
+        let of_address = self.of_address.entry(pending.address).or_insert(1);
         *of_address -= 1;
         if *of_address == 0 {
-            self.of_address.remove(&guest.address);
+            self.of_address.remove(&pending.address);
         }
-        Some(guest)
+        Some(pending)
     }
 }
 
 impl Seat {
-    /// The guest has said enough to be heard out: from now on it has some time before it leaves for a newcomer.
+    /// Notes that the connection has said enough to be heard out: from now on it has some time before it leaves to a newcomer.
     pub fn has_spoken(&self) {
-        if let Some(guest) = self.lobby.taken().by_number.get_mut(&self.number) {
-            (guest.has_spoken, guest.since) = (true, Instant::now());
+        if let Some(pending) = self.connections.taken().by_number.get_mut(&self.number) {
+            pending.has_spoken = true;
+            pending.since = Instant::now();
         }
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some(guest) = self.lobby.taken().remove(self.number) {
+        if let Some(pending) = self.connections.taken().remove(self.number) {
             // Whoever listened may be gone already.
-            let _ = guest.leaves.send(());
+            let _ = pending.leaves.send(());
         }
-        self.lobby.left.notify_one();
+        self.connections.left.notify_one();
     }
 }
 
-impl Future for AskedOut {
+impl Future for Eviction {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -212,83 +214,83 @@ mod tests {
     const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 
-    fn lobby(most: usize, most_of_address: usize, patience: Duration) -> Arc<Lobby> {
-        Lobby::new(Seats { most, most_of_address, glance: Duration::ZERO, patience })
+    fn pending(most: usize, most_of_address: usize, patience: Duration) -> Arc<PendingConnections> {
+        PendingConnections::new(Seats { most, most_of_address, glance: Duration::ZERO, patience })
     }
 
-    type Guests = Vec<(Seat, AskedOut)>;
+    type Guests = Vec<(Seat, Eviction)>;
 
     /// Who of them has to leave.
-    async fn asked_out(guests: &mut Guests) -> Vec<bool> {
+    async fn evicted(guests: &mut Guests) -> Vec<bool> {
         let mut asked = Vec::new();
-        for (_, asked_out) in guests {
-            asked.push(tokio::time::timeout(Duration::ZERO, asked_out).await.is_ok());
+        for (_, eviction) in guests {
+            asked.push(tokio::time::timeout(Duration::ZERO, eviction).await.is_ok());
         }
         asked
     }
 
     #[tokio::test]
     async fn the_silent_leave_for_whoever_comes_the_oldest_first() {
-        let lobby = lobby(8, 3, Duration::MAX);
-        let mut guests: Guests = (0..3).map(|_| lobby.enter(ONE).unwrap()).collect();
+        let connections = pending(8, 3, Duration::MAX);
+        let mut guests: Guests = (0..3).map(|_| connections.enter(ONE).unwrap()).collect();
         guests[0].0.has_spoken();
-        guests.push(lobby.enter(ONE).unwrap());
-        assert_eq!(asked_out(&mut guests).await, [false, true, false, false]);
-        assert_eq!(lobby.count(), 3);
+        guests.push(connections.enter(ONE).unwrap());
+        assert_eq!(evicted(&mut guests).await, [false, true, false, false]);
+        assert_eq!(connections.count(), 3);
         drop(guests);
-        assert_eq!(lobby.count(), 0);
-        assert!(lobby.taken().of_address.is_empty());
+        assert_eq!(connections.count(), 0);
+        assert!(connections.taken().of_address.is_empty());
     }
 
     #[test]
     fn also_the_silent_are_heard() {
         let (glance, patience) = (Duration::MAX, Duration::MAX);
-        let lobby = Lobby::new(Seats { most: 2, most_of_address: 1, glance, patience });
-        let _one = lobby.enter(ONE).unwrap();
-        assert!(lobby.enter(ONE).is_none() && lobby.has_room());
-        let _other = lobby.enter(OTHER).unwrap();
-        assert!(!lobby.has_room());
+        let connections = PendingConnections::new(Seats { most: 2, most_of_address: 1, glance, patience });
+        let _one = connections.enter(ONE).unwrap();
+        assert!(connections.enter(ONE).is_none() && connections.has_room());
+        let _other = connections.enter(OTHER).unwrap();
+        assert!(!connections.has_room());
     }
 
     #[tokio::test]
     async fn who_has_spoken_leaves_only_after_a_while() {
         for (patience, is_seated) in [(Duration::MAX, false), (Duration::ZERO, true)] {
-            let lobby = lobby(8, 2, patience);
-            let mut guests: Guests = (0..2).map(|_| lobby.enter(ONE).unwrap()).collect();
+            let connections = pending(8, 2, patience);
+            let mut guests: Guests = (0..2).map(|_| connections.enter(ONE).unwrap()).collect();
             guests.iter().for_each(|(seat, _)| seat.has_spoken());
-            assert_eq!(lobby.enter(ONE).is_some(), is_seated);
-            assert!(lobby.enter(OTHER).is_some(), "others have seats of their own");
-            assert_eq!(asked_out(&mut guests).await, [is_seated, false]);
+            assert_eq!(connections.enter(ONE).is_some(), is_seated);
+            assert!(connections.enter(OTHER).is_some(), "others have seats of their own");
+            assert_eq!(evicted(&mut guests).await, [is_seated, false]);
         }
     }
 
     #[tokio::test]
     async fn the_address_with_the_most_gives_up_a_seat() {
-        let lobby = lobby(4, 4, Duration::MAX);
-        let mut guests: Guests = (0..3).map(|_| lobby.enter(ONE).unwrap()).collect();
-        guests.extend((0..2).map(|_| lobby.enter(OTHER).unwrap()));
-        assert_eq!(asked_out(&mut guests).await, [true, false, false, false, false]);
+        let connections = pending(4, 4, Duration::MAX);
+        let mut guests: Guests = (0..3).map(|_| connections.enter(ONE).unwrap()).collect();
+        guests.extend((0..2).map(|_| connections.enter(OTHER).unwrap()));
+        assert_eq!(evicted(&mut guests).await, [true, false, false, false, false]);
     }
 
     #[tokio::test]
     async fn who_leaves_by_itself_is_not_asked_out() {
-        let lobby = lobby(1, 1, Duration::MAX);
-        let (seat, left) = lobby.enter(ONE).unwrap();
+        let connections = pending(1, 1, Duration::MAX);
+        let (seat, left) = connections.enter(ONE).unwrap();
         drop(seat);
         assert!(tokio::time::timeout(Duration::ZERO, left).await.is_err());
     }
 
     #[tokio::test]
     async fn a_crowd_waits_until_one_leaves() {
-        let lobby = lobby(1, 1, Duration::MAX);
-        lobby.room().await;
-        let (seat, _) = lobby.enter(ONE).unwrap();
-        lobby.room().await;
+        let connections = pending(1, 1, Duration::MAX);
+        connections.room().await;
+        let (seat, _) = connections.enter(ONE).unwrap();
+        connections.room().await;
         seat.has_spoken();
-        assert!(!lobby.has_room());
+        assert!(!connections.has_room());
         let waiting = tokio::spawn({
-            let lobby = lobby.clone();
-            async move { lobby.room().await }
+            let connections = connections.clone();
+            async move { connections.room().await }
         });
         drop(seat);
         waiting.await.unwrap();

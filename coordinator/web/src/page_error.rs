@@ -1,11 +1,11 @@
-//! What can fail for a visitor, with the words of who refused.
+//! Why a page cannot be shown to a visitor, in the words of who refused.
 
 use axum::http::StatusCode;
 use speedup_core::value::hint::split_hint;
 use tonic::{Code, Status};
 
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum PageError {
     SignedOut,
     Failed {
         code: StatusCode,
@@ -15,7 +15,7 @@ pub(crate) enum Trouble {
     },
 }
 
-impl Trouble {
+impl PageError {
     /// Words of our own.
     pub(crate) fn plain(code: StatusCode, words: &str) -> Self {
         Self::Failed { code, words: words.to_owned(), hint: None }
@@ -34,7 +34,7 @@ impl Trouble {
     }
 }
 
-impl From<Status> for Trouble {
+impl From<Status> for PageError {
     fn from(status: Status) -> Self {
         let code = match status.code() {
             Code::Unauthenticated => return Self::SignedOut,

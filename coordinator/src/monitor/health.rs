@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, timeout};
 
 use crate::blobs::Blobs;
 use crate::component::{ComponentFailures, CoordinatorComponent};
-use crate::provision::{Provisioning, Selected, Shown};
+use crate::provision::{Provisioning, QueueSelector};
 use crate::timeline::wall_clock;
 
 /// Less free space than this is nearly none: a segment of the journal, and the checkpoint and writes of the store beside it.
@@ -88,10 +88,10 @@ impl Health {
             // A file system that does not answer stores nothing either.
             Ok(Err(_)) | Err(_) => drop(components.insert(CoordinatorComponent::Files)),
         }
-        if let Ok(queues) = timeout(PATIENCE, self.provisioning.show(&Selected::default())).await {
+        if let Ok(queues) = timeout(PATIENCE, self.provisioning.show(&QueueSelector::default())).await {
             let now = wall_clock();
-            for Shown { queue, seen } in &queues {
-                if seen.ledger.stands_still(now, &queue.limits).is_some() || seen.trouble.is_some() {
+            for queue in &queues {
+                if queue.stands_still(now).is_some() || queue.snapshot.trouble.is_some() {
                     components.insert(CoordinatorComponent::Queues);
                 }
             }

@@ -29,21 +29,21 @@ const MAX_OF_AGENT: usize = 8;
 const COMPLAINT: Duration = Duration::from_secs(10);
 
 /// One connection with a certificate, by its number among them, and how it hears that it has to end.
-type Known = (u64, oneshot::Sender<()>);
+type KnownConnection = (u64, oneshot::Sender<()>);
 
 #[derive(Debug)]
 pub(crate) struct Gate {
     all: AtomicUsize,
     users: Arc<FairSemaphore>,
     agents: Arc<FairSemaphore>,
-    known: Mutex<HashMap<Serial, Vec<Known>>>,
+    known: Mutex<HashMap<Serial, Vec<KnownConnection>>>,
     complaint: Mutex<Option<(Instant, u64)>>,
     metrics: Metrics,
 }
 
 /// A place that is given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     gate: Arc<Gate>,
     kind: Kind,
 }
@@ -72,28 +72,31 @@ impl Gate {
     }
 
     /// A place among all, if there is one.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Place> {
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<ConnectionSlot> {
         let entered = self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| {
             (all < MAX_CONNECTIONS).then_some(all + 1)
         });
-        entered.ok().map(|_| Place { gate: self.clone(), kind: Kind::Any })
+        entered.ok().map(|_| ConnectionSlot { gate: self.clone(), kind: Kind::Any })
     }
 
     /// A place in the share of the holder of a certificate, and what is heard when the connection has to end.
     pub(crate) fn enter_as_known(
         self: &Arc<Self>,
         certificate: &Certificate,
-    ) -> Option<(Place, oneshot::Receiver<()>)> {
+    ) -> Option<(ConnectionSlot, oneshot::Receiver<()>)> {
         let Certificate { identity, serial, .. } = certificate;
         let serial = *serial;
         let places = if identity.role() == Role::Agent { &self.agents } else { &self.users };
         let share = places.try_acquire(Some(identity))?;
         let mut known = locked(&self.known);
-        let of = known.entry(serial).or_default();
-        let number = of.last().map_or(0, |(last, _)| last + 1);
+        let connections = known.entry(serial).or_default();
+        let number = connections.last().map_or(0, |(last, _)| last + 1);
         let (end, ended) = oneshot::channel();
-        of.push((number, end));
-        Some((Place { gate: self.clone(), kind: Kind::Known { serial, number, _share: share } }, ended))
+        connections.push((number, end));
+        Some((
+            ConnectionSlot { gate: self.clone(), kind: Kind::Known { serial, number, _share: share } },
+            ended,
+        ))
     }
 
     pub(crate) fn end(&self, serial: Serial) {
@@ -117,7 +120,7 @@ impl Gate {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         match &self.kind {
             Kind::Any => drop(self.gate.all.fetch_sub(1, Ordering::Relaxed)),

@@ -1,28 +1,27 @@
-//! What is asked of engines that give out hosts, summed over the engines of each kind.
+//! Gauges of the engines that give out hosts, summed over the queues of each kind of engine.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use prometheus::{IntCounterVec, IntGaugeVec};
-use speedup_core::machine::provision::{JobFailure, JobState};
+use prometheus::IntGaugeVec;
+use speedup_core::machine::provision::JobState;
 use speedup_core::value::time::{Span, Timestamp};
 
-use super::{Making, shown};
-use crate::{provision::Shown, provision::Spec, timeline::wall_clock};
+use super::gauge_value;
+use crate::{metrics::EngineKind, metrics::Registrar, provision::QueueStatus, timeline::wall_clock};
 
 const STATES: [&str; 3] = ["queued", "running", "ending"];
 
-pub(super) struct Provision {
+pub(super) struct EngineGauges {
     engines: IntGaugeVec,
     jobs: IntGaugeVec,
     node_seconds: IntGaugeVec,
     stopped: IntGaugeVec,
     in_trouble: IntGaugeVec,
-    failures: IntCounterVec,
 }
 
 /// All engines of one kind in numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Sum {
+struct EngineSums {
     engines: u64,
     /// As [`STATES`].
     jobs: [u64; STATES.len()],
@@ -31,11 +30,10 @@ struct Sum {
     in_trouble: u64,
 }
 
-impl Sum {
-    fn add(&mut self, now: Timestamp, engine: &Shown) {
-        let Shown { queue, seen } = engine;
+impl EngineSums {
+    fn add(&mut self, now: Timestamp, queue: &QueueStatus) {
         self.engines += 1;
-        for job in &seen.jobs {
+        for job in &queue.snapshot.jobs {
             match job.state {
                 JobState::Queued => self.jobs[0] += 1,
                 JobState::Running => self.jobs[1] += 1,
@@ -43,86 +41,80 @@ impl Sum {
                 JobState::Ended(_) => {}
             }
         }
-        self.node_time = self.node_time + seen.ledger.spent(now);
-        self.stopped += u64::from(seen.ledger.stands_still(now, &queue.limits).is_some());
-        self.in_trouble += u64::from(seen.trouble.is_some());
+        self.node_time = self.node_time + queue.snapshot.ledger.spent(now);
+        self.stopped += u64::from(queue.stands_still(now).is_some());
+        self.in_trouble += u64::from(queue.snapshot.trouble.is_some());
     }
 }
 
-impl Provision {
-    pub(super) fn new(make: &Making) -> Self {
-        let figures = Self {
-            engines: make.numbers(
+impl EngineGauges {
+    pub(super) fn new(make: &Registrar) -> Self {
+        let gauges = Self {
+            engines: make.gauges(
                 "speedup_provision_engines",
                 "Engines that are asked for hosts.",
                 &["engine"],
             ),
-            jobs: make.numbers("speedup_provision_jobs", "Jobs of engines, by state.", &["engine", "state"]),
-            node_seconds: make.numbers(
+            jobs: make.gauges("speedup_provision_jobs", "Jobs of engines, by state.", &["engine", "state"]),
+            node_seconds: make.gauges(
                 "speedup_provision_node_seconds",
                 "Time on nodes, summed over all jobs of the engines that are asked.",
                 &["engine"],
             ),
-            stopped: make.numbers(
+            stopped: make.gauges(
                 "speedup_provision_stopped",
                 "Engines that are asked for no more hosts until somebody looks into it.",
                 &["engine"],
             ),
-            in_trouble: make.numbers(
+            in_trouble: make.gauges(
                 "speedup_provision_in_trouble",
                 "Engines that did not do what they were last asked.",
                 &["engine"],
             ),
-            failures: make.counters(
-                "speedup_provision_failures_total",
-                "Jobs that failed, by reason.",
-                &["engine", "reason"],
-            ),
         };
-        figures.show([]);
-        for kind in Spec::KINDS {
-            JobFailure::ALL.into_iter().for_each(|how| figures.failed(kind, how, 0));
-        }
-        figures
+        gauges.show([]);
+        gauges
     }
 
     /// Shows all engines that are asked; a kind of which none is has zeros.
-    pub(super) fn show<'a>(&self, engines: impl IntoIterator<Item = &'a Shown>) {
+    pub(super) fn show<'a>(&self, queues: impl IntoIterator<Item = &'a QueueStatus>) {
         let now = wall_clock();
-        let mut sums = BTreeMap::from(Spec::KINDS.map(|kind| (kind, Sum::default())));
-        for engine in engines {
-            sums.entry(engine.queue.spec.kind()).or_default().add(now, engine);
+        let mut sums = BTreeMap::from(EngineKind::ALL.map(|kind| (kind, EngineSums::default())));
+        for queue in queues {
+            sums.entry(queue.queue.config.spec.kind()).or_default().add(now, queue);
         }
         for (kind, sum) in sums {
-            let put = |of: &IntGaugeVec, value| of.with_label_values(&[kind]).set(shown(value));
-            put(&self.engines, sum.engines);
-            put(&self.node_seconds, Duration::from(sum.node_time).as_secs());
-            put(&self.stopped, sum.stopped);
-            put(&self.in_trouble, sum.in_trouble);
+            let kind = kind.word();
+            let node_seconds = Duration::from(sum.node_time).as_secs();
+            for (gauge, value) in [
+                (&self.engines, sum.engines),
+                (&self.node_seconds, node_seconds),
+                (&self.stopped, sum.stopped),
+                (&self.in_trouble, sum.in_trouble),
+            ] {
+                gauge.with_label_values(&[kind]).set(gauge_value(value));
+            }
             for (state, jobs) in STATES.iter().zip(sum.jobs) {
-                self.jobs.with_label_values(&[kind, state]).set(shown(jobs));
+                self.jobs.with_label_values(&[kind, state]).set(gauge_value(jobs));
             }
         }
-    }
-
-    pub(super) fn failed(&self, kind: &'static str, how: JobFailure, many: u64) {
-        self.failures.with_label_values(&[kind, how.code()]).inc_by(many);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::machine::provision::{Job, Ledger, ProvisionLimits, QUEUE_PATIENCE};
+    use speedup_core::machine::provision::{Job, JobFailure, Ledger, ProvisionLimits, QUEUE_PATIENCE};
 
     use super::*;
-    use crate::{metrics::Metrics, provision::Queue, provision::Seen, provision::Surroundings};
+    use crate::metrics::Metrics;
+    use crate::provision::{Queue, QueueConfig, QueueSnapshot, Spec, Surroundings};
 
     fn job(id: &str, state: JobState) -> Job {
         let id = id.parse().unwrap();
         Job { id, state, words: String::new(), node: None, started: None, ends: None }
     }
 
-    fn engine(spec: Spec, ledger: Ledger) -> Shown {
+    fn engine(spec: Spec, ledger: Ledger) -> QueueStatus {
         let limits = ProvisionLimits {
             jobs: 3,
             queued: 2,
@@ -133,27 +125,25 @@ mod tests {
         let queue = Queue {
             name: "short".parse().unwrap(),
             job_name: "speedup-1".to_owned(),
-            spec,
-            limits,
-            look_every: every,
-            by: "mallory".to_owned(),
+            config: QueueConfig { spec, limits, look_every: every, by: "mallory".to_owned() },
             longest_job: None,
             ledger: Ledger::default(),
         };
         let jobs = vec![job("1", JobState::Queued), job("2", JobState::Queued), job("3", JobState::Running)];
-        Shown { queue, seen: Seen { jobs, ledger, ..Seen::default() } }
+        QueueStatus { queue, snapshot: QueueSnapshot { jobs, ledger, ..QueueSnapshot::default() } }
     }
 
     #[test]
     fn engines_of_a_kind_are_summed_and_names_stay_out() {
         let metrics = Metrics::default();
+        let gauges = EngineGauges::new(metrics.registrar());
         let spent = |seconds| Ledger { node_time: Span::from_secs(seconds), ..Ledger::default() };
         let options = vec!["--account=secret".to_owned()];
         let slurm = Spec::Slurm { options, around: Surroundings::default() };
         let mut last = engine(slurm.clone(), spent(3_600));
-        last.seen.trouble = Some("no answer from node17".to_owned());
-        metrics.0.provision.show(&[engine(slurm, spent(60)), last]);
-        metrics.jobs_failed("slurm", JobFailure::Silent, 2);
+        last.snapshot.trouble = Some("no answer from node17".to_owned());
+        gauges.show(&[engine(slurm, spent(60)), last]);
+        metrics.jobs_failed(EngineKind::Slurm, JobFailure::Silent, 2);
         let page = metrics.page();
         for line in [
             "speedup_provision_engines{engine=\"slurm\"} 2",
@@ -171,7 +161,7 @@ mod tests {
         for name in ["secret", "node17", "speedup-1", "mallory"] {
             assert!(!page.contains(name), "{name} is on the page");
         }
-        metrics.0.provision.show([]);
+        gauges.show([]);
         assert!(metrics.page().contains("speedup_provision_engines{engine=\"slurm\"} 0\n"));
     }
 }

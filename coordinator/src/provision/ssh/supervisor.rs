@@ -16,12 +16,12 @@ use tokio::{sync::OnceCell, sync::Semaphore, sync::watch, time::Instant};
 
 use super::client::{Client, SshError};
 use super::record::SshHost;
-use super::remote::{Agent, Place, Removed, Wanted};
+use super::remote::{Agent, AgentSpec, RemoteLayout, Removal};
 use super::tunnel::Tunnel;
 use crate::admission::{Admission, NewToken, Uses};
 use crate::handle::Handle;
-use crate::provision::agent::AgentStart;
-use crate::provision::look::tell;
+use crate::provision::reconciler::log_note;
+use crate::provision::{agent::AgentStart, command::blocking};
 use crate::timeline::wall_clock;
 
 /// How long an agent that was started may take to join before it is asked after.
@@ -38,7 +38,7 @@ const STEADY: Duration = Duration::from_secs(60);
 const TOKEN_LIFETIME_S: u64 = 600;
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SupervisorContext {
     /// How agents find the coordinator.
     pub(super) agent: AgentStart,
     /// Where the event log is told.
@@ -52,12 +52,12 @@ pub(super) struct Shared {
     /// How many hosts are worked on at once.
     pub(super) slots: Semaphore,
     /// What the coordinator sees of the hosts.
-    pub(super) glance: watch::Receiver<Glance>,
+    pub(super) presence: watch::Receiver<HostPresence>,
 }
 
 /// What the coordinator sees of the hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Glance {
+pub(super) struct HostPresence {
     pub(super) connected: BTreeSet<HostId>,
     /// Those that were asked to boot anew.
     pub(super) rebooting: BTreeSet<HostId>,
@@ -78,18 +78,21 @@ pub(super) enum First {
     Wait,
 }
 
-/// What a host does, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SshState {
-    Looking,
-    Copying,
-    /// Its agent was started and has not joined yet.
-    Starting,
-    Serving,
-    /// It boots anew, as a plan asks.
-    Rebooting,
-    /// Something failed and is tried again.
-    Failing,
+speedup_core::words! {
+    /// What a host does, as far as is known.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum SshState {
+        Looking = "looking",
+        Copying = "copying",
+        /// Its agent was started and has not joined yet.
+        Starting = "starting",
+        Serving = "serving",
+        /// It boots anew, as a plan asks.
+        Rebooting = "rebooting",
+        /// Something failed and is tried again.
+        Failing = "failing",
+    }
+    fn word;
 }
 
 /// What is shown of a host.
@@ -105,7 +108,7 @@ pub(crate) struct SshSeen {
 
 /// Why a host does not serve.
 #[derive(Debug, Error)]
-pub(super) enum KeepError {
+pub(super) enum SupervisorError {
     /// It cannot be reached, or something is wrong there.
     #[error(transparent)]
     Ssh(#[from] SshError),
@@ -117,15 +120,15 @@ pub(super) enum KeepError {
     Program(#[source] std::io::Error),
 }
 
-/// Who keeps one host.
+/// Keeps the agent of one host running.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct Supervisor {
     id: HostId,
     host: SshHost,
     client: Client,
-    place: Place,
+    place: RemoteLayout,
     tunnel: Option<Tunnel>,
-    shared: Arc<Shared>,
+    shared: Arc<SupervisorContext>,
     seen: Arc<Mutex<SshSeen>>,
     failures: u32,
 }
@@ -137,10 +140,10 @@ impl SshSeen {
     }
 }
 
-impl Keeper {
-    pub(super) fn new(host: SshHost, shared: Arc<Shared>, seen: Arc<Mutex<SshSeen>>) -> Self {
+impl Supervisor {
+    pub(super) fn new(host: SshHost, shared: Arc<SupervisorContext>, seen: Arc<Mutex<SshSeen>>) -> Self {
         let id = host.destination.host().clone();
-        let place = Place {
+        let place = RemoteLayout {
             root: host.directory.clone(),
             coordinator: shared.name.clone(),
             host: id.as_str().to_owned(),
@@ -152,7 +155,7 @@ impl Keeper {
     }
 
     /// Keeps it until the task is ended.
-    pub(super) async fn keep(mut self, first: First) {
+    pub(super) async fn run(mut self, first: First) {
         let _vital = self.shared.handle.store.fault().watch_over("what keeps an agent by ssh");
         // A tunnel that cannot be made is told when the host is looked at.
         if first == First::Wait
@@ -177,7 +180,7 @@ impl Keeper {
     }
 
     /// Ends the agent, and removes what was copied.
-    pub(super) async fn remove(&self) -> Result<Removed, KeepError> {
+    pub(super) async fn remove(&self) -> Result<Removal, SupervisorError> {
         let _slot = self.slot().await;
         Ok(self.client.script(&self.place.remove()).await?.removed())
     }
@@ -186,9 +189,9 @@ impl Keeper {
     async fn serve(&mut self) {
         self.note(SshState::Serving);
         let since = Instant::now();
-        let mut glance = self.shared.glance.clone();
+        let mut presence = self.shared.presence.clone();
         loop {
-            let is_away = glance.wait_for(|glance| !glance.connected.contains(&self.id)).await.is_ok();
+            let is_away = presence.wait_for(|seen| !seen.connected.contains(&self.id)).await.is_ok();
             // Without a sender the coordinator stops.
             if !is_away || !self.joins_within(RECONNECT_PATIENCE).await {
                 break;
@@ -205,28 +208,28 @@ impl Keeper {
     }
 
     async fn joins_within(&self, patience: Duration) -> bool {
-        let mut glance = self.shared.glance.clone();
-        let joined = glance.wait_for(|glance| glance.connected.contains(&self.id));
+        let mut presence = self.shared.presence.clone();
+        let joined = presence.wait_for(|seen| seen.connected.contains(&self.id));
         matches!(tokio::time::timeout(patience, joined).await, Ok(Ok(_)))
     }
 
     /// Whether it was asked to boot anew, and has not come back since.
     fn is_rebooting(&self) -> bool {
-        self.shared.glance.borrow().rebooting.contains(&self.id)
+        self.shared.presence.borrow().rebooting.contains(&self.id)
     }
 
     /// Looks, and does what is missing; gives what the host does then.
-    async fn tend(&mut self) -> Result<SshState, KeepError> {
+    async fn tend(&mut self) -> Result<SshState, SupervisorError> {
         let shared = self.shared.clone();
         let _slot = shared.slots.acquire().await;
         self.hold_tunnel().await?;
-        let program = shared.program.get_or_try_init(read_program).await.map_err(KeepError::Program)?;
+        let program = shared.program.get_or_try_init(read_program).await.map_err(SupervisorError::Program)?;
         let wanted = self.wanted(program);
         let found = self.client.script(&self.place.look(&wanted)).await?.found();
         let why = match found.agent {
             Agent::Running { mark } if mark == wanted.mark() => return Ok(SshState::Starting),
             Agent::Running { .. } => {
-                tracing::info!(host = %self.id, "its agent was started otherwise than is wanted now, and is ended");
+                tracing::info!(host = %self.id, "ending an agent that was started otherwise than is wanted now");
                 self.client.script(&self.place.stop()).await?;
                 "started otherwise than is wanted now".to_owned()
             }
@@ -242,28 +245,28 @@ impl Keeper {
         };
         if !found.has_program {
             self.note(SshState::Copying);
-            let file = File::open(PROGRAM).map_err(KeepError::Program)?;
+            let file = File::open(PROGRAM).map_err(SupervisorError::Program)?;
             let command = self.place.copy(&program.hash, program.bytes);
             self.client.copy(file, &command).await?;
-            tracing::info!(host = %self.id, program = program.hash, "the program was copied");
+            tracing::info!(host = %self.id, program = program.hash, "copied program");
         }
         self.note(SshState::Starting);
         let token = self.token().await?;
         self.client.script(&self.place.start(&wanted, &token)).await?;
         self.seen().starts += 1;
-        tracing::info!(host = %self.id, "an agent was started by ssh");
-        tell(&shared.handle, EngineNote::own(EngineNoteKind::SshStarted, &why).of(&self.id)).await;
+        tracing::info!(host = %self.id, "started agent by ssh");
+        log_note(&shared.handle, EngineNote::own(EngineNoteKind::SshStarted, &why).of(&self.id)).await;
         Ok(SshState::Starting)
     }
 
-    async fn hold_tunnel(&mut self) -> Result<(), KeepError> {
+    async fn hold_tunnel(&mut self) -> Result<(), SupervisorError> {
         match &mut self.tunnel {
-            Some(tunnel) => tunnel.hold(&self.client).await.map_err(KeepError::Tunnel),
+            Some(tunnel) => tunnel.hold(&self.client).await.map_err(SupervisorError::Tunnel),
             None => Ok(()),
         }
     }
 
-    fn wanted(&self, program: &Program) -> Wanted {
+    fn wanted(&self, program: &Program) -> AgentSpec {
         let url = match &self.tunnel {
             Some(tunnel) => format!("https://127.0.0.1:{}", tunnel.port()),
             None => self.shared.agent.url(),
@@ -273,11 +276,11 @@ impl Keeper {
         if let Some(command) = &self.host.reboot_command {
             arguments.extend(["--reboot-command".to_owned(), command.clone()]);
         }
-        Wanted { program: program.hash.clone(), arguments }
+        AgentSpec { program: program.hash.clone(), arguments }
     }
 
     /// A token for this host alone, for one use: an agent that has its certificate needs none.
-    async fn token(&self) -> Result<String, KeepError> {
+    async fn token(&self) -> Result<String, SupervisorError> {
         let new = NewToken {
             role: Role::Agent,
             name: Some(self.id.as_str().to_owned()),
@@ -286,7 +289,7 @@ impl Keeper {
             by: self.host.by.clone(),
         };
         let token = self.shared.admission.create_token(new).await;
-        token.map(|token| token.text()).map_err(|error| KeepError::Token(error.to_string()))
+        token.map(|token| token.text()).map_err(|error| SupervisorError::Token(error.to_string()))
     }
 
     async fn slot(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
@@ -334,14 +337,14 @@ fn pause(failures: u32) -> Duration {
 const PROGRAM: &str = "/proc/self/exe";
 
 async fn read_program() -> Result<Program, std::io::Error> {
-    let read = tokio::task::spawn_blocking(|| {
+    blocking(|| {
         let file = File::open(PROGRAM)?;
         let bytes = file.metadata()?.len();
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(file)?;
         Ok(Program { hash: hasher.finalize().to_hex()[..32].to_owned(), bytes })
-    });
-    read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    })
+    .await
 }
 
 #[cfg(test)]
