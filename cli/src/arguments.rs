@@ -3,6 +3,18 @@
 pub(crate) mod fraction;
 pub(crate) mod words;
 
+/// Headings under which `--help` shows options of several verbs.
+pub(crate) mod heading {
+    /// How to reach a coordinator.
+    pub(crate) const REACHING: &str = "Coordinator options";
+    /// How input files are read.
+    pub(crate) const FILES: &str = "Input files";
+    /// What changes a plan for this once.
+    pub(crate) const CHANGES: &str = "Changes to the plan";
+    /// Which samples are the pilot.
+    pub(crate) const PILOT: &str = "Pilot";
+}
+
 use anyhow::anyhow;
 use clap::ValueEnum;
 use jiff::SignedDuration;

@@ -120,6 +120,7 @@ pub(crate) async fn coordinator(
         coordinator.channel(),
         coordinator.watch_over("what applies the rules of repetition"),
     );
+    // A coordinator without the page that was asked for would be missed by those who look for it.
     let page = match page.map(|page| page.serve(&coordinator)).transpose() {
         Ok(page) => page,
         Err(failure) => {

@@ -25,18 +25,19 @@ use uuid::Uuid;
 
 use self::{selector::Selector, started::KeptAt, started::Started};
 use crate::{
-    compose, compose::Coordinator, console::Color, console::Console, console::moment, exit::failure::Failure,
+    arguments::heading, compose, compose::Coordinator, console::Color, console::Console, console::moment,
+    exit::failure::Failure,
 };
 
 /// Which coordinator.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CoordinatorArguments {
     /// The coordinator: its name, or its address such as https://login1:7077 [default: the one in the access file]
-    #[arg(long, env = "SPEEDUP_COORDINATOR", value_name = "NAME|URL")]
+    #[arg(long, env = "SPEEDUP_COORDINATOR", value_name = "NAME|URL", help_heading = heading::REACHING)]
     pub(crate) coordinator: Option<String>,
     /// The access file from the coordinator or from `speedup access enrol` [default: $XDG_STATE_HOME/speedup/access.toml
     /// or access/NAME.toml there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = heading::REACHING)]
     pub(crate) access_file: Option<PathBuf>,
 }
 
@@ -67,7 +68,7 @@ pub(crate) struct Connection {
 
 /// Where a coordinator is, and what one is let in with.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct CoordinatorAccess {
     pub(crate) url: String,
     pub(crate) credentials: Option<Credentials>,
     /// The access file with the credentials.
@@ -82,7 +83,7 @@ impl CoordinatorArguments {
     }
 
     /// The coordinator, if anything says one.
-    pub(crate) fn find(&self) -> Result<Option<Found>, Failure> {
+    pub(crate) fn find(&self) -> Result<Option<CoordinatorAccess>, Failure> {
         let chosen = self.access_file.as_deref();
         match self.address() {
             None => {
@@ -97,8 +98,8 @@ impl CoordinatorArguments {
                 };
                 let found = file.as_deref().map(found_in).transpose()?.flatten();
                 Ok(Some(match found {
-                    Some(found) => Found { url, ..found },
-                    None => Found { url, credentials: None, file: None },
+                    Some(found) => CoordinatorAccess { url, ..found },
+                    None => CoordinatorAccess { url, credentials: None, file: None },
                 }))
             }
         }
@@ -109,7 +110,7 @@ impl CoordinatorArguments {
     }
 
     /// The coordinator, or what to do to have one.
-    pub(crate) fn require(&self) -> Result<Found, Failure> {
+    pub(crate) fn require(&self) -> Result<CoordinatorAccess, Failure> {
         if let Some(found) = self.find()? {
             return Ok(found);
         }
@@ -125,13 +126,13 @@ impl CoordinatorArguments {
     }
 }
 
-fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
+fn found_in(path: &Path) -> Result<Option<CoordinatorAccess>, Failure> {
     let Some(access) = access::read(path)? else { return Ok(None) };
     let credentials = access.credentials().map_err(Failure::usage)?;
-    Ok(Some(Found { url: access.way().to_owned(), credentials, file: Some(path.to_owned()) }))
+    Ok(Some(CoordinatorAccess { url: access.way().to_owned(), credentials, file: Some(path.to_owned()) }))
 }
 
-impl Found {
+impl CoordinatorAccess {
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         Connection::to(&self.clone().renewed().await.reach()?).await
     }
@@ -221,7 +222,7 @@ impl SourceArguments {
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         match &self.data {
             None => self.coordinator.connect().await,
-            Some(data) => of_directory(data).await,
+            Some(data) => open_directory(data).await,
         }
     }
 
@@ -233,7 +234,7 @@ impl SourceArguments {
     /// Connects to where the experiment is kept: where the user says, or where it was started.
     pub(crate) async fn find(&self, selector: &Selector) -> Result<(Connection, ExperimentId), Failure> {
         if let Some(data) = &self.data {
-            let connection = of_directory(data).await?;
+            let connection = open_directory(data).await?;
             // All that is there was started by whoever may read it.
             return match selector.resolve(&mut connection.experiments(), &[]).await {
                 Ok(experiment) => Ok((connection, experiment)),
@@ -255,7 +256,7 @@ impl SourceArguments {
 impl KeptAt {
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         match self {
-            Self::Data(data) => of_directory(data).await,
+            Self::Data(data) => open_directory(data).await,
             Self::Coordinator { name, access_file } => {
                 let (coordinator, access_file) = (name.clone(), access_file.clone());
                 CoordinatorArguments { coordinator, access_file }.connect().await
@@ -264,7 +265,7 @@ impl KeptAt {
     }
 
     /// The directory of this machine in which it is kept, unless a command is measuring there.
-    pub(crate) fn of_no_process(&self) -> Option<&Path> {
+    pub(crate) fn unserved_directory(&self) -> Option<&Path> {
         match self {
             Self::Data(data) => (!self.is_served()).then_some(data),
             Self::Coordinator { .. } => None,
@@ -281,7 +282,7 @@ impl KeptAt {
 }
 
 /// Embeds a coordinator on a data directory, or reaches the one of the command that measures on it.
-async fn of_directory(data: &Path) -> Result<Connection, Failure> {
+async fn open_directory(data: &Path) -> Result<Connection, Failure> {
     require_data(data)?;
     let reach = async || found_in(&access::within(data)).ok()??.connect().await.ok();
     match embed(data, reach).await? {
@@ -336,7 +337,7 @@ pub(crate) fn require_data(data: &Path) -> Result<(), Failure> {
 
 /// An experiment that the coordinator took.
 #[derive(Clone, Debug)]
-pub(crate) struct Submitted {
+pub(crate) struct SubmittedExperiment {
     pub(crate) experiment: ExperimentId,
     pub(crate) runs: u32,
     pub(crate) hosts_needed: u32,
@@ -382,7 +383,7 @@ impl Connection {
         experiment: Experiment,
         wait_for_hosts: bool,
         request: Option<Uuid>,
-    ) -> Result<Submitted, Failure> {
+    ) -> Result<SubmittedExperiment, Failure> {
         const TRIED: &str = "cannot submit the plan";
         let plan = Proposal::Experiment(Box::new(experiment));
         let submission = Submission { plan, wait_for_hosts, by: by(), request };
@@ -391,7 +392,7 @@ impl Connection {
         let v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed: _ } = answer;
         let experiment =
             experiment_named(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
-        Ok(Submitted { experiment, runs, hosts_needed, warning })
+        Ok(SubmittedExperiment { experiment, runs, hosts_needed, warning })
     }
 
     /// Connects to a coordinator in this process, which then belongs to the connection.

@@ -94,7 +94,7 @@ impl Console {
         if self.silent {
             return Ok(());
         }
-        let mut out = Out::default();
+        let mut out = StandardOutput::default();
         out.write_all(self.out.harmless(text).as_bytes())?;
         if !text.ends_with('\n') {
             out.write_all(b"\n")?;
@@ -166,7 +166,7 @@ impl Write for Log {
 
 /// Standard output. When its reader has gone, what is written is dropped: `speedup list | head -1` is no failure.
 #[derive(Debug, Default)]
-pub(crate) struct Out {
+pub(crate) struct StandardOutput {
     reader: Reader,
 }
 
@@ -183,7 +183,7 @@ impl Reader {
     }
 }
 
-impl Out {
+impl StandardOutput {
     pub(crate) fn reader(&self) -> Reader {
         self.reader.clone()
     }
@@ -199,7 +199,7 @@ impl Out {
     }
 }
 
-impl Write for Out {
+impl Write for StandardOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.reader.is_gone() {
             let written = io::stdout().lock().write_all(bytes);
@@ -240,9 +240,9 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_gone_is_no_error() {
-        let out = Out::default();
+        let out = StandardOutput::default();
         assert!(out.bear(Err(ErrorKind::BrokenPipe.into())).is_ok());
         assert!(out.reader().is_gone());
-        assert!(Out::default().bear(Err(ErrorKind::StorageFull.into())).is_err());
+        assert!(StandardOutput::default().bear(Err(ErrorKind::StorageFull.into())).is_err());
     }
 }

@@ -23,7 +23,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum FollowUpdate {
     Status(Box<ExperimentStatus>),
     /// The coordinator does not answer; it is asked again.
     Away {
@@ -115,7 +115,7 @@ impl Follower {
     }
 
     /// The next status. Nothing is lost when this is dropped and called again.
-    pub(crate) async fn next(&mut self) -> Result<Told, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<FollowUpdate, Failure> {
         loop {
             if let Some(away) = self.away {
                 tokio::time::sleep_until(away.again).await;
@@ -125,7 +125,7 @@ impl Follower {
                     self.away = None;
                     let status = ExperimentStatus::try_from(status);
                     let status = status.map_err(|error| Failure::malformed(TRIED, error))?;
-                    return Ok(Told::Status(Box::new(status)));
+                    return Ok(FollowUpdate::Status(Box::new(status)));
                 }
                 // Whoever serves has ended; that it serves again is asked for.
                 Ok(None) => {
@@ -153,7 +153,7 @@ impl Follower {
     }
 
     /// Takes note that there was no status; tells it the first time, and gives up after the last.
-    fn miss(&mut self, status: &Status) -> Result<Option<Told>, Failure> {
+    fn miss(&mut self, status: &Status) -> Result<Option<FollowUpdate>, Failure> {
         self.stream = None;
         let failure = Failure::status(TRIED, status);
         if !may_pass(status.code()) {
@@ -163,7 +163,7 @@ impl Follower {
         match self.away {
             None => {
                 self.away = Some(Away::begin(now));
-                Ok(Some(Told::Away { failure }))
+                Ok(Some(FollowUpdate::Away { failure }))
             }
             Some(away) if now.duration_since(away.since) >= self.patience => {
                 Err(failure.context("the coordinator did not come back"))

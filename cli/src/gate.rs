@@ -25,19 +25,19 @@ const MOST_NAMED: usize = 20;
 #[group(skip)]
 pub(crate) struct GateArguments {
     /// Exit with 1 if a candidate is shown to be slower, on any benchmark or overall
-    #[arg(long)]
+    #[arg(long, help_heading = "Gates")]
     fail_on_regression: bool,
     /// Exit with 3 if any benchmark is undecided: it is not known whether a candidate is slower
-    #[arg(long)]
+    #[arg(long, help_heading = "Gates")]
     require_conclusive: bool,
     /// Gates ignore differences in time up to this share, such as 0.01 or 1%, or up to the noise floor of a track, track:NAME
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = noise)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = noise, help_heading = "Gates")]
     pub(crate) noise_threshold: Option<f64>,
     /// Also tell a service, github, of the gates
     ///
     /// It gets annotations of what the gates found, and the report in the job's summary.
     #[arg(long, value_enum, value_name = "SERVICE", hide_possible_values = true)]
-    annotate: Option<Annotated>,
+    annotate: Option<AnnotationService>,
 }
 
 /// A share, or the largest noise floor of a track's benchmarks.
@@ -50,7 +50,7 @@ fn noise(text: &str) -> Result<f64, String> {
 
 /// Who is told what gates say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Annotated {
+enum AnnotationService {
     /// GitHub Actions
     Github,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Gate {
     fails_on_regression: bool,
     requires_conclusive: bool,
     noise: Threshold,
-    annotated: Option<Annotated>,
+    annotated: Option<AnnotationService>,
 }
 
 impl GateArguments {
@@ -115,7 +115,7 @@ impl Gate {
     }
 
     /// The exit code by a report; what fails is told.
-    pub(crate) fn of_report(self, report: &AnsweredReport, console: &Console) -> Result<Exit, Failure> {
+    pub(crate) fn judge_report(self, report: &AnsweredReport, console: &Console) -> Result<Exit, Failure> {
         let unreadable = |error: Error| {
             Failure::infrastructure(error.context("the gates cannot read the report"))
                 .hint("the analysis is of another release; use the same release of speedup everywhere")
@@ -134,7 +134,7 @@ impl Gate {
     }
 
     /// The exit code by an answer, which is told in `markdown`; what fails is told.
-    pub(crate) fn of_answer(
+    pub(crate) fn judge_answer(
         self,
         answer: &Answer,
         markdown: impl FnOnce() -> String,
@@ -147,19 +147,19 @@ impl Gate {
     }
 
     /// The exit code where there is no answer; what fails is told.
-    pub(crate) fn of_conclusions(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
+    pub(crate) fn judge_conclusions(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
         self.judge(conclusions, console)
     }
 
     /// The exit code by a track; what fails is told.
-    pub(crate) fn of_track(self, report: &TrackReport, console: &Console) -> Exit {
+    pub(crate) fn judge_track(self, report: &TrackReport, console: &Console) -> Exit {
         let exit = self.judge(Conclusion::of_track(report, self.noise), console);
         self.summarize(|| markdown::text(&Document::brief_track(report)), console);
         exit
     }
 
     fn summarize(self, markdown: impl FnOnce() -> String, console: &Console) {
-        if self.annotated == Some(Annotated::Github) {
+        if self.annotated == Some(AnnotationService::Github) {
             github::summarize(&markdown(), console);
         }
     }
@@ -183,7 +183,7 @@ impl Gate {
 
     /// What fails is an error, a regression that fails nothing a warning; what is undecided and fails nothing is the usual case.
     fn annotate(self, regressions: &[Conclusion], undecided: &[Conclusion], console: &Console) {
-        if self.annotated != Some(Annotated::Github) {
+        if self.annotated != Some(AnnotationService::Github) {
             return;
         }
         let level = if self.fails_on_regression { AnnotationLevel::Error } else { AnnotationLevel::Warning };
@@ -215,7 +215,7 @@ pub(crate) fn no_gate(error: GateError) -> Failure {
 }
 
 /// The exit code by a report of a bisection of which an end could not be run; what else a report says is no failure.
-pub(crate) fn of_ends(report: &AnsweredReport) -> Exit {
+pub(crate) fn judge_ends(report: &AnsweredReport) -> Exit {
     let Ok(ParsedReport::Known(report)) = report.parsed() else { return Exit::Done };
     let bisection = report.rule.as_ref().and_then(|rule| rule.bisection.as_ref());
     match bisection.is_some_and(|bisection| bisection.verdict == BisectionVerdict::NoEnd) {
@@ -260,12 +260,12 @@ mod tests {
         let json = include_str!("../../analysis/tests/golden/report_v1_finished.json");
         let gate = arguments(true, None).gate().unwrap().unwrap();
         assert_eq!(
-            gate.of_report(&AnsweredReport::parse(json.to_owned()), &Console::plain()).unwrap(),
+            gate.judge_report(&AnsweredReport::parse(json.to_owned()), &Console::plain()).unwrap(),
             Exit::Failed
         );
         let later = json.replacen("\"schema_version\": 1", "\"schema_version\": 2", 1);
         assert_ne!(later, json);
-        let failure = gate.of_report(&AnsweredReport::parse(later), &Console::plain()).unwrap_err();
+        let failure = gate.judge_report(&AnsweredReport::parse(later), &Console::plain()).unwrap_err();
         assert_eq!(failure.error.root_cause().to_string(), "it is not of version 1");
     }
 }

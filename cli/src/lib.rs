@@ -31,7 +31,8 @@ use std::process::ExitCode;
 use speedup_agent::launch::timed_rank;
 
 use crate::{
-    command::command_line, command::command_line::Read, console::Color, console::Console, results::draft,
+    command::command_line, command::command_line::CommandRequest, console::Color, console::Console,
+    results::draft,
 };
 
 /// The whole command, or the timer of a rank where it is started under that name: reads the arguments of the process, does what they ask, and gives the exit code.
@@ -51,7 +52,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::Exit::Usage.code()));
         }
     };
-    let Read { arguments, answer_file, outdated } = read;
+    let CommandRequest { arguments, answer_file, outdated } = read;
     let color = arguments.color;
     let console = Console::new(color);
     if let Some(outdated) = outdated {

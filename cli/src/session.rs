@@ -17,11 +17,11 @@ use crate::{
     compose, compose::Coordinator, compose::local_agent::LocalAgent, compose::resources,
     compose::resources::AGENT_SPACE, compose::resources::COORDINATOR_SPACE, connection,
     connection::Connection, connection::Embedding, connection::access, connection::access::Access,
-    connection::access::Written, connection::directories, connection::selector::Selector, connection::user,
-    console::Console, exit::Exit, exit::failure::Failure,
+    connection::access::WrittenAccess, connection::directories, connection::selector::Selector,
+    connection::user, console::Console, exit::Exit, exit::failure::Failure,
 };
-pub(crate) use course::{Remainder, Telling};
-use left::{Left, leave, left};
+pub(crate) use course::{Remainder, ReportingOptions};
+use left::{LeftExperiment, leave, left};
 
 /// How long the agent may take to end when it has nothing to do.
 const AGENT_END: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ pub(crate) struct Session<'a> {
     data: PathBuf,
     connection: Connection,
     /// What the agent is let in with.
-    access: Written,
+    access: WrittenAccess,
     agent: LocalAgent,
     /// Whether the directory is one of those that are taken where none is named.
     is_usual: bool,
@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         let is_usual = data.is_none();
         let (coordinator, data) = match data {
             Some(data) => (with_room(data).await?, data.to_owned()),
-            None => of_first_free(console).await?,
+            None => on_first_free_directory(console).await?,
         };
         let connection = Connection::within(coordinator);
         leave(&connection, None, console, (!is_usual).then_some(data.as_path())).await?;
@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
         data: &Path,
         which: &Selector,
         is_noted: bool,
-    ) -> Result<(Self, Left), Failure> {
+    ) -> Result<(Self, LeftExperiment), Failure> {
         let connection = Connection::within(with_room(data).await?);
         let found = left(&connection, which).await;
         let found = match found {
@@ -140,7 +140,7 @@ async fn with_room(data: &Path) -> Result<Coordinator, Failure> {
 
 /// A coordinator on the first local directory that no other command is measuring on. One that a command only reads is waited
 /// for.
-async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Failure> {
+async fn on_first_free_directory(console: &Console) -> Result<(Coordinator, PathBuf), Failure> {
     let mut in_use = None;
     for data in directories::locals()? {
         resources::require_space(&data, COORDINATOR_SPACE)?;
@@ -157,7 +157,7 @@ async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Fail
 }
 
 /// Writes what the agent is let in with where no other user of this machine can read it.
-async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure> {
+async fn let_in(connection: &Connection, data: &Path) -> Result<WrittenAccess, Failure> {
     let path = access::within(data);
     let credentials = match connection.embedded() {
         Some(coordinator) => {
@@ -168,11 +168,11 @@ async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure
         }
         None => None,
     };
-    access::write(&path, Access::of_this_process(connection.url().to_owned(), credentials.as_ref()))
+    access::write(&path, Access::for_this_process(connection.url().to_owned(), credentials.as_ref()))
 }
 
 /// Ends the coordinator, with the certificate and the file that the agent was let in with: each command makes its own.
-async fn let_out(connection: Connection, access: Written) -> Result<(), Failure> {
+async fn let_out(connection: Connection, access: WrittenAccess) -> Result<(), Failure> {
     if let Some(coordinator) = connection.embedded()
         && let Ok(Some(credentials)) = access.access().credentials()
     {

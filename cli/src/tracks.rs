@@ -51,12 +51,13 @@ impl FromStr for TrackName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        directories::is_file_name(text, MOST_NAME_CHARS).then(|| Self(text.to_owned())).ok_or_else(|| {
-            format!(
-                "the name of a track has 1 to {MOST_NAME_CHARS} letters, digits, dots, hyphens and underscores, and begins with \
-                 a letter or digit"
-            )
-        })
+        if directories::is_file_name(text, MOST_NAME_CHARS) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!(
+            "the name of a track has 1 to {MOST_NAME_CHARS} letters, digits, dots, hyphens and underscores, and begins with \
+             a letter or digit"
+        ))
     }
 }
 
@@ -229,8 +230,12 @@ impl Tracks {
             let mut names = Vec::new();
             for entry in entries {
                 let entry = entry?;
-                let name = entry.file_name().to_str().and_then(|name| name.parse::<TrackName>().ok());
-                names.extend(name.filter(|_| entry.path().join(DEFINITION).is_file()));
+                // Other files may lie there; a track is a directory with a definition.
+                if let Some(Ok(name)) = entry.file_name().to_str().map(str::parse)
+                    && entry.path().join(DEFINITION).is_file()
+                {
+                    names.push(name);
+                }
             }
             names.sort();
             Ok(names)
@@ -292,7 +297,7 @@ impl KeptTrack {
     /// Every value, in the order of the points.
     pub(crate) fn values(&self) -> Result<Vec<TrackValue>, Failure> {
         let TrackHistory { terms, entries, .. } = self.history()?;
-        Ok(entries.iter().flat_map(|entry| TrackValue::of(&terms, entry)).collect())
+        Ok(entries.iter().flat_map(|entry| TrackValue::from_entry(&terms, entry)).collect())
     }
 
     /// The commits that are due now, each with those before it that are passed.
@@ -387,7 +392,7 @@ pub(crate) enum Role {
 }
 
 impl TrackValue {
-    fn of(terms: &TrackTerms, entry: &TrackEntry) -> Vec<Self> {
+    fn from_entry(terms: &TrackTerms, entry: &TrackEntry) -> Vec<Self> {
         let references = terms.references.len();
         let version = |at: usize| match at {
             at if at < references => (Role::Reference, &terms.references[at].id),

@@ -1,6 +1,5 @@
 //! The command line as a whole: what all verbs have in common is added to what each of them declares.
 
-mod headings;
 mod tips;
 
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
@@ -8,9 +7,8 @@ use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, value_parser};
 
-use self::{headings::REACHING, headings::heading, headings::is_long_only};
 use super::Arguments;
-use crate::arguments::ANSWER_FILE;
+use crate::arguments::{ANSWER_FILE, heading};
 
 /// Verbs by what they are for; the first three are those that a newcomer needs.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -31,9 +29,18 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Shell", &["completions", "man", "help"]),
 ];
 
+/// Verbs under whose help the options [`CHANGES`] change a plan.
+const CHANGING_VERBS: [&str; 5] = ["bisect", "plan check", "run", "submit", "track add"];
+/// Options that change a plan where there is one.
+const CHANGES: [&str; 2] = ["patterns", "tags"];
+/// Options of `bench` that few need.
+const SELDOM: &str = "precision max_runs reference reference_name parameter_scan parameter_step_size shell setup conclude cleanup \
+    input output timeout env clean_env center trim margin quantile control seed time_unit sort style export_csv \
+    export_asciidoc export_orgmode data noise_threshold";
+
 /// What was asked, and where the answer goes if not to standard output.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct CommandRequest {
     pub(crate) arguments: Arguments,
     pub(crate) answer_file: Option<PathBuf>,
     /// Spellings of an earlier release, with what they are now.
@@ -41,7 +48,7 @@ pub(crate) struct Read {
 }
 
 /// Reads the words of a command line, the program's name first.
-pub(crate) fn read(words: &[OsString]) -> Result<Read, clap::Error> {
+pub(crate) fn read(words: &[OsString]) -> Result<CommandRequest, clap::Error> {
     let parse = |words: &[OsString]| {
         command().try_get_matches_from(words).map_err(|error| tips::improved(error, words, &command()))
     };
@@ -55,7 +62,7 @@ pub(crate) fn read(words: &[OsString]) -> Result<Read, clap::Error> {
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
     let outdated =
         outdated.map(|form| format!("`--output {form}` is now `--format {form}`; --output names a file"));
-    Ok(Read { arguments, answer_file, outdated })
+    Ok(CommandRequest { arguments, answer_file, outdated })
 }
 
 /// The verb that is asked, with all of its arguments.
@@ -131,12 +138,16 @@ fn completed(verb: Command, above: &str, globals: &[Arg]) -> Command {
     }
     // A data directory can stand in for a coordinator where there could be one.
     let has_source = has(&verb, "coordinator") && has(&verb, "data");
-    verb = verb.mut_args(|arg| {
-        let heading = heading(&path, arg.get_id().as_str());
-        let heading = heading.or((has_source && arg.get_id() == "data").then_some(REACHING));
-        let Some(heading) = heading.filter(|_| !arg.is_positional()) else { return arg };
-        let is_long_only = is_long_only(&path, heading, arg.get_id().as_str());
-        arg.help_heading(heading).hide_short_help(is_long_only)
+    verb = verb.mut_args(|mut arg| {
+        let id = arg.get_id().as_str();
+        // Options that only some of their verbs show under a heading; all others say theirs where they are declared.
+        if has_source && id == "data" && arg.get_help_heading().is_none() {
+            arg = arg.help_heading(heading::REACHING);
+        } else if CHANGING_VERBS.contains(&path.as_str()) && CHANGES.contains(&id) {
+            arg = arg.help_heading(heading::CHANGES);
+        }
+        let is_long_only = is_long_only(&path, &arg);
+        arg.hide_short_help(is_long_only)
     });
     if let Some(text) = verb.get_after_help().map(ToString::to_string) {
         let long =
@@ -145,6 +156,16 @@ fn completed(verb: Command, above: &str, globals: &[Arg]) -> Command {
     }
     let above = format!("{path} ");
     verb.mut_subcommands(|verb| completed(verb, &above, globals))
+}
+
+/// Whether `-h` leaves an option of a verb out; `--help` has it.
+fn is_long_only(verb: &str, arg: &Arg) -> bool {
+    let heading = arg.get_help_heading().unwrap_or_default();
+    let is_of_other_method = heading.starts_with("Method ") && !heading.ends_with("(the default)");
+    arg.is_hide_short_help_set()
+        || [heading::REACHING, heading::FILES, "Suite"].contains(&heading)
+        || is_of_other_method
+        || (verb == "bench" && SELDOM.split(' ').any(|id| arg.get_id() == id))
 }
 
 fn answer_file() -> Arg {

@@ -63,7 +63,7 @@ impl Web {
             let error = anyhow!("the web page could be reached from other machines, which needs TLS");
             return Err(Failure::usage(error).hint("omit --insecure, or give --web a loopback address"));
         }
-        let advertised = advertised.filter(|_| is_secure);
+        let advertised = if is_secure { advertised } else { None };
         let site = Site::bind(Options { bind, advertised, names: names.clone(), is_secure }).await;
         let site = site.map_err(|error| {
             let hint = match error {
@@ -86,27 +86,27 @@ impl Bound {
         let Some(admission) = coordinator.admission() else {
             return Ok(site.serve(Entrance::Open(ways.channel()), None, held));
         };
-        let secured = is_secure.then(|| {
-            speedup_access::server::config_for_browsers(
-                admission.authority().clone(),
-                ServerNames::new(names),
-            )
-        });
-        let tls = secured.transpose().map_err(|error| {
-            Failure::infrastructure(error).context("cannot secure the connections of the web page")
-        })?;
-        let entrance = Entrance::SignedIn(Arc::new(Known { ways, admission: admission.clone() }));
+        let mut tls = None;
+        if is_secure {
+            let authority = admission.authority().clone();
+            let config = speedup_access::server::config_for_browsers(authority, ServerNames::new(names));
+            tls = Some(config.map_err(|error| {
+                Failure::infrastructure(error).context("cannot secure the connections of the web page")
+            })?);
+        }
+        let entrance =
+            Entrance::SignedIn(Arc::new(CertificateHolders { ways, admission: admission.clone() }));
         Ok(site.serve(entrance, tls, held))
     }
 }
 
 /// The holders of certificates that a coordinator made.
-struct Known {
+struct CertificateHolders {
     ways: Ways,
     admission: Admission,
 }
 
-impl Holders for Known {
+impl Holders for CertificateHolders {
     fn channel_as(&self, certificate: Arc<Certificate>) -> Channel {
         self.ways.channel_as(certificate)
     }

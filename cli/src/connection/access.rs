@@ -136,14 +136,16 @@ fn refused(path: &Path, error: Error) -> Failure {
 
 impl Access {
     /// One of a coordinator of this process.
-    pub(crate) fn of_this_process(address: String, credentials: Option<&Credentials>) -> Self {
+    pub(crate) fn for_this_process(address: String, credentials: Option<&Credentials>) -> Self {
         Self { process: Some(std::process::id()), ..Self::enrolled(address, credentials) }
     }
 
     /// The same, which commands on this machine reach at another address.
     pub(crate) fn reached_locally(self, address: String) -> Self {
-        let local = network().filter(|_| address != self.address);
-        Self { local: local.map(|network| Local { address, network }), ..self }
+        if address == self.address {
+            return Self { local: None, ..self };
+        }
+        Self { local: network().map(|network| Local { address, network }), ..self }
     }
 
     fn is_at(&self, address: &str) -> bool {
@@ -174,23 +176,23 @@ impl Access {
 
 /// A written access file; removed when the coordinator ends as it should.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenAccess {
     path: PathBuf,
     access: Access,
 }
 
 /// Writes the file at once or not at all; only its owner can read it.
-pub(crate) fn write(path: &Path, access: Access) -> Result<Written, Failure> {
+pub(crate) fn write(path: &Path, access: Access) -> Result<WrittenAccess, Failure> {
     let failed = |error: Error| {
         let text = format!("cannot write the access file {}", path.display());
         Failure::infrastructure(error.context(text)).hint("choose another place with --access-file")
     };
     let text = toml::to_string(&access).map_err(|error| failed(error.into()))?;
     private_file::write(path, &text).map_err(|error| failed(error.into()))?;
-    Ok(Written { path: path.to_owned(), access })
+    Ok(WrittenAccess { path: path.to_owned(), access })
 }
 
-impl Written {
+impl WrittenAccess {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -233,7 +235,7 @@ mod tests {
     use super::*;
 
     fn plain(address: &str) -> Access {
-        Access::of_this_process(address.to_owned(), None)
+        Access::for_this_process(address.to_owned(), None)
     }
 
     #[test]

@@ -11,7 +11,7 @@ const BY_A_USER: &str = "paused by ";
 
 /// What an experiment's phase means to those who wait for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ExperimentStanding {
     /// It goes on, or will when a user resumes it.
     Open,
     /// The coordinator paused it: nothing could be executed.
@@ -23,7 +23,7 @@ pub(crate) enum Standing {
     Finished(Exit),
 }
 
-impl From<&ExperimentStatus> for Standing {
+impl From<&ExperimentStatus> for ExperimentStanding {
     fn from(status: &ExperimentStatus) -> Self {
         match &status.phase {
             StatusPhase::Running
@@ -87,7 +87,7 @@ pub(crate) fn tally(tally: &Tally) -> String {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct ExperimentSummary<'a> {
     experiment: ExperimentId,
     name: &'a str,
     /// Words to find it by.
@@ -109,7 +109,7 @@ pub(crate) struct Shown<'a> {
     finished_ns: Option<Timestamp>,
 }
 
-impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
+impl<'a> From<&'a ExperimentStatus> for ExperimentSummary<'a> {
     fn from(status: &'a ExperimentStatus) -> Self {
         let (phase, reason, finished_ns, cancelled) = match &status.phase {
             StatusPhase::Running => ("running", None, None, false),
@@ -160,32 +160,38 @@ pub(crate) mod tests {
         }
     }
 
-    fn finished(tally: Tally, cancelled: bool) -> Standing {
+    fn finished(tally: Tally, cancelled: bool) -> ExperimentStanding {
         let phase = StatusPhase::Finished { at: Timestamp(0), cancelled };
-        Standing::from(&ExperimentStatus { tally, phase, ..status() })
+        ExperimentStanding::from(&ExperimentStatus { tally, phase, ..status() })
     }
 
-    fn paused(reason: &str) -> Standing {
+    fn paused(reason: &str) -> ExperimentStanding {
         let phase = StatusPhase::Paused { reason: reason.to_owned() };
-        Standing::from(&ExperimentStatus { phase, ..status() })
+        ExperimentStanding::from(&ExperimentStatus { phase, ..status() })
     }
 
     #[test]
     fn a_finished_experiment_has_the_exit_code_of_its_worst_run() {
         let measured = Tally { measured: 60, ..Tally::default() };
-        assert_eq!(finished(measured, false), Standing::Finished(Exit::Done));
-        assert_eq!(finished(Tally { lost_attempts: 3, ..measured }, false), Standing::Finished(Exit::Done));
-        assert_eq!(finished(Tally { failed: 1, ..measured }, false), Standing::Finished(Exit::Failed));
-        assert_eq!(finished(measured, true), Standing::Finished(Exit::Failed));
+        assert_eq!(finished(measured, false), ExperimentStanding::Finished(Exit::Done));
+        assert_eq!(
+            finished(Tally { lost_attempts: 3, ..measured }, false),
+            ExperimentStanding::Finished(Exit::Done)
+        );
+        assert_eq!(
+            finished(Tally { failed: 1, ..measured }, false),
+            ExperimentStanding::Finished(Exit::Failed)
+        );
+        assert_eq!(finished(measured, true), ExperimentStanding::Finished(Exit::Failed));
         let lost = Tally { failed: 1, abandoned: 1, ..measured };
-        assert_eq!(finished(lost, false), Standing::Finished(Exit::Infrastructure));
+        assert_eq!(finished(lost, false), ExperimentStanding::Finished(Exit::Infrastructure));
     }
 
     #[test]
     fn a_users_pause_is_waited_for_and_the_coordinators_is_not() {
-        assert_eq!(paused("paused by ada@lab"), Standing::Open);
+        assert_eq!(paused("paused by ada@lab"), ExperimentStanding::Open);
         let reason = "5 runs in a row could not be executed on any host";
-        assert_eq!(paused(reason), Standing::Stuck { reason: reason.to_owned() });
+        assert_eq!(paused(reason), ExperimentStanding::Stuck { reason: reason.to_owned() });
     }
 
     #[test]
@@ -199,11 +205,12 @@ pub(crate) mod tests {
 
     #[test]
     fn json_has_stable_names() {
-        let json = serde_json::to_value(Shown::from(&status())).unwrap();
+        let json = serde_json::to_value(ExperimentSummary::from(&status())).unwrap();
         assert_eq!((json["phase"].as_str(), json["runs"].as_u64()), (Some("running"), Some(60)));
         assert_eq!(json["submitted_ns"], 1_700_000_000_000_000_000_u64);
         let phase = StatusPhase::Finished { at: Timestamp(1), cancelled: true };
-        let json = serde_json::to_value(Shown::from(&ExperimentStatus { phase, ..status() })).unwrap();
+        let json =
+            serde_json::to_value(ExperimentSummary::from(&ExperimentStatus { phase, ..status() })).unwrap();
         assert_eq!((json["phase"].as_str(), json["cancelled"].as_bool()), (Some("finished"), Some(true)));
     }
 }

@@ -21,8 +21,9 @@ use tokio::{sync::mpsc, time::sleep_until};
 
 use crate::{
     connection::Connection, console::Console, console::Paint, console::render::report::speaks_unicode_here,
-    exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::HostWait,
-    follow::PATIENCE, follow::Told, follow::interrupt::Interrupts, follow::progress::Eta,
+    exit::Exit, exit::failure::Failure, exit::standing::ExperimentStanding, follow::FollowUpdate,
+    follow::Follower, follow::HostWait, follow::PATIENCE, follow::interrupt::Interrupts,
+    follow::progress::Eta,
 };
 use terminal::{Act, Terminal};
 use view::View;
@@ -48,7 +49,7 @@ struct Size {
 }
 
 #[derive(Debug)]
-pub(crate) enum Seen {
+pub(crate) enum ViewEnd {
     Finished {
         status: Box<ExperimentStatus>,
         exit: Exit,
@@ -71,7 +72,7 @@ pub(crate) async fn watch(
     console: &Console,
     interrupts: &mut Interrupts,
     waiting: &HostWait,
-) -> Result<Seen, Failure> {
+) -> Result<ViewEnd, Failure> {
     let style = Style { paint: console.err, unicode: speaks_unicode_here() };
     let mut terminal = Terminal::enter().map_err(lost)?;
     let mut view = View::new(experiment);
@@ -92,17 +93,17 @@ pub(crate) async fn watch(
     loop {
         tokio::select! {
             told = follower.next() => match told? {
-                Told::Status(status) => {
-                    match Standing::from(status.as_ref()) {
-                        Standing::Open => {}
-                        Standing::Finished(exit) => return Ok(Seen::Finished { status, exit }),
-                        Standing::Stuck { reason } => return Ok(Seen::Stuck { reason }),
+                FollowUpdate::Status(status) => {
+                    match ExperimentStanding::from(status.as_ref()) {
+                        ExperimentStanding::Open => {}
+                        ExperimentStanding::Finished(exit) => return Ok(ViewEnd::Finished { status, exit }),
+                        ExperimentStanding::Stuck { reason } => return Ok(ViewEnd::Stuck { reason }),
                     }
                     waiting.note(&status);
                     let left = eta.left(Instant::now(), &status);
                     view.take_status(*status, left);
                 }
-                Told::Away { failure } => view.take_away(failure.error.root_cause().to_string()),
+                FollowUpdate::Away { failure } => view.take_away(failure.error.root_cause().to_string()),
             },
             Ok(()) = why.changed() => view.take_why(why.borrow_and_update().clone()),
             Some(seen) = pool.recv() => view.take_pool(seen),
@@ -126,10 +127,10 @@ pub(crate) async fn watch(
     }
 }
 
-fn detached(view: &View, exit: Exit) -> Seen {
+fn detached(view: &View, exit: Exit) -> ViewEnd {
     let paused =
         view.status.as_ref().is_some_and(|status| matches!(status.phase, StatusPhase::Paused { .. }));
-    Seen::Detached { paused, exit }
+    ViewEnd::Detached { paused, exit }
 }
 
 fn lost(error: std::io::Error) -> Failure {

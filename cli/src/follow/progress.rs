@@ -20,7 +20,7 @@ pub(crate) use eta::Eta;
 
 /// Where the runs are carried out, seen from who watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RunPlace {
     /// On this very machine: the one host needs no count, and only what is settled is worth a line.
     Here,
     /// On the hosts of a pool.
@@ -29,7 +29,7 @@ pub(crate) enum Place {
 
 /// How long an experiment will still take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum TimeLeft {
     /// Nothing is said of it.
     Untold,
     /// It cannot be said yet.
@@ -49,7 +49,7 @@ enum Pace {
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
     console: &'a Console,
-    place: Place,
+    place: RunPlace,
     pace: Pace,
     shown: Option<String>,
     paused: bool,
@@ -64,16 +64,16 @@ enum Form {
 
 impl<'a> Progress<'a> {
     /// Of a pool: a bar on a terminal, lines elsewhere.
-    pub(crate) fn of_pool(console: &'a Console) -> Self {
-        Self::new(console, Place::Pool, Pace::OfAll(Eta::default()))
+    pub(crate) fn for_pool(console: &'a Console) -> Self {
+        Self::new(console, RunPlace::Pool, Pace::OfAll(Eta::default()))
     }
 
     /// The same of this machine, for a plan with this order of cells.
     pub(crate) fn here(console: &'a Console, order: Vec<u32>) -> Self {
-        Self::new(console, Place::Here, Pace::OfCells(CellEta::new(order)))
+        Self::new(console, RunPlace::Here, Pace::OfCells(CellEta::new(order)))
     }
 
-    fn new(console: &'a Console, place: Place, pace: Pace) -> Self {
+    fn new(console: &'a Console, place: RunPlace, pace: Pace) -> Self {
         let form = if console.interactive { Form::Bar(Bar::new()) } else { Form::Lines(Lines::default()) };
         Self { console, place, pace, shown: None, paused: false, form }
     }
@@ -81,14 +81,14 @@ impl<'a> Progress<'a> {
     /// Shows a status, if it differs in what is shown.
     pub(crate) fn show(&mut self, status: &ExperimentStatus) {
         self.paused = matches!(status.phase, StatusPhase::Paused { .. });
-        let key = sentence(self.place, status, Left::Untold);
+        let key = sentence(self.place, status, TimeLeft::Untold);
         if self.shown.as_ref() == Some(&key) {
             return;
         }
         self.shown = Some(key);
         let left = match &mut self.pace {
             Pace::OfCells(eta) => eta.left(Instant::now(), status),
-            Pace::OfAll(eta) => eta.left(Instant::now(), status).map_or(Left::Untold, Left::About),
+            Pace::OfAll(eta) => eta.left(Instant::now(), status).map_or(TimeLeft::Untold, TimeLeft::About),
         };
         let sentence = sentence(self.place, status, left);
         match &mut self.form {
@@ -122,14 +122,14 @@ impl<'a> Progress<'a> {
     }
 }
 
-pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Left) -> String {
+pub(crate) fn sentence(place: RunPlace, status: &ExperimentStatus, left: TimeLeft) -> String {
     let mut text = standing::tally(&status.tally);
-    if place == Place::Pool && status.tally.open() > 0 {
+    if place == RunPlace::Pool && status.tally.open() > 0 {
         let at_work = status.tally.leased + status.tally.running;
         text += &format!(", {at_work} in progress, {} connected", counted(status.hosts_here.into(), "host"));
     }
     match &status.phase {
-        StatusPhase::WaitingForHosts if place == Place::Pool => {
+        StatusPhase::WaitingForHosts if place == RunPlace::Pool => {
             text += &format!("; waiting for hosts: {}", why_waiting(status.experiment));
         }
         StatusPhase::Running | StatusPhase::WaitingForHosts => {}
@@ -143,9 +143,9 @@ pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Left) -> S
         StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
     }
     match left {
-        Left::Untold => {}
-        Left::Unknown => text += ", time left unknown",
-        Left::About(left) => text += &format!(", about {} left", moment::roughly(left)),
+        TimeLeft::Untold => {}
+        TimeLeft::Unknown => text += ", time left unknown",
+        TimeLeft::About(left) => text += &format!(", about {} left", moment::roughly(left)),
     }
     text
 }
@@ -187,18 +187,18 @@ mod tests {
     use super::*;
     use crate::exit::standing::tests::status;
 
-    fn told(place: Place, tally: Tally, phase: StatusPhase) -> String {
-        sentence(place, &ExperimentStatus { tally, phase, ..status() }, Left::Untold)
+    fn told(place: RunPlace, tally: Tally, phase: StatusPhase) -> String {
+        sentence(place, &ExperimentStatus { tally, phase, ..status() }, TimeLeft::Untold)
     }
 
     #[test]
     fn a_pool_tells_who_works_and_one_machine_does_not() {
         let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
-        let text = told(Place::Pool, tally, StatusPhase::Running);
+        let text = told(RunPlace::Pool, tally, StatusPhase::Running);
         assert!(text.contains("1/60 ") && text.contains(" 2 in progress, 3 hosts"), "{text}");
-        assert!(!told(Place::Here, tally, StatusPhase::Running).contains("hosts"));
+        assert!(!told(RunPlace::Here, tally, StatusPhase::Running).contains("hosts"));
         let stuck = Tally { waiting: 48, measured: 12, ..Tally::default() };
-        let text = told(Place::Pool, stuck, StatusPhase::WaitingForHosts);
+        let text = told(RunPlace::Pool, stuck, StatusPhase::WaitingForHosts);
         assert!(text.contains("12/60 ") && text.contains("`speedup explain 0193a5b2-7c3d`"), "{text}");
     }
 
@@ -206,8 +206,8 @@ mod tests {
     fn phases_are_told_in_words() {
         let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
         let tally = Tally { waiting: 60, ..Tally::default() };
-        assert!(told(Place::Here, tally, paused).ends_with("; paused by ada"));
-        assert!(told(Place::Here, tally, StatusPhase::Cancelling).contains("runs in progress"));
+        assert!(told(RunPlace::Here, tally, paused).ends_with("; paused by ada"));
+        assert!(told(RunPlace::Here, tally, StatusPhase::Cancelling).contains("runs in progress"));
     }
 
     fn at(measured: u32, runs: u32) -> ExperimentStatus {

@@ -22,7 +22,7 @@ impl LocalCommit {
     pub(super) fn find(directory: &Path, wanted: &WantedCommit) -> Result<Self, GitRefusal> {
         let repository = wanted.repository.as_ref();
         let repository = repository.map_or_else(|| directory.to_owned(), |below| directory.join(below));
-        let repository = Repository::of(&repository)?;
+        let repository = Repository::at(&repository)?;
         let commit = repository.commit(&wanted.revision)?;
         let source = repository.source(&commit)?;
         let notes = [left_out(&repository, &commit)?, without_submodules(&commit, source.submodules())];
@@ -48,9 +48,12 @@ pub(crate) fn without_submodules(commit: &Commit, submodules: &[String]) -> Opti
     let named = submodules.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = if submodules.len() > NAMED { ", …" } else { "" };
     let short = commit.short();
-    (!submodules.is_empty()).then(|| {
-        format!("submodules are not part of a commit, so {named}{more} is missing from the source of {short}")
-    })
+    if submodules.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "submodules are not part of a commit, so {named}{more} is missing from the source of {short}"
+    ))
 }
 
 /// Tells which commits the versions of an experiment are.

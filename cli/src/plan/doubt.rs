@@ -78,11 +78,14 @@ fn same_versions(experiment: &Experiment) -> Option<String> {
 }
 
 fn one_run(experiment: &Experiment) -> Option<String> {
-    (experiment.units_of_a_cell() == 1 && experiment.bisection().is_none()).then(|| {
+    if experiment.units_of_a_cell() != 1 || experiment.bisection().is_some() {
+        return None;
+    }
+    Some(
         "with one run of each version there is no spread, so no interval and no verdict: use 6 or more, such as \
             runs = 10 in [repetitions] or -r 10"
-            .to_owned()
-    })
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]

@@ -121,6 +121,7 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
     } else {
         format!("{hosts_needed} fresh ones needed under the policy {name}")
     };
+    // A rule of repetition may ask for more hosts than the first runs need.
     let more = match hosts_needed_at_most {
         most if most > hosts_needed => format!(", up to {most} if the rule asks for its maximum"),
         _ => String::new(),
@@ -168,17 +169,17 @@ pub(crate) fn duration(feasibility: &Feasibility, was_tried: bool) -> String {
 /// What the builds take of it: of those nothing is known but how long they may last, unless it is said.
 fn building(feasibility: &Feasibility) -> Option<String> {
     let Feasibility { pool, builds, build_host_time_ns, builds_are_given, .. } = feasibility;
-    (*builds > 0).then(|| {
-        let host_time = roughly(Duration::from(*build_host_time_ns));
-        let first = pool.as_ref().and_then(|pool| pool.build_wall_time_ns);
-        let first =
-            first.map_or_else(String::new, |wall| format!("the first {}, ", roughly(Duration::from(wall))));
-        let source = if *builds_are_given { "the estimate" } else { "their timeouts" };
-        format!(
-            "of it {}: {first}{host_time} of host time, by {source}",
-            counted(u64::from(*builds), "build")
-        )
-    })
+    if *builds == 0 {
+        return None;
+    }
+    let counted = counted(u64::from(*builds), "build");
+    let host_time = roughly(Duration::from(*build_host_time_ns));
+    let first = match pool.as_ref().and_then(|pool| pool.build_wall_time_ns) {
+        Some(wall) => format!("the first {}, ", roughly(Duration::from(wall))),
+        None => String::new(),
+    };
+    let source = if *builds_are_given { "the estimate" } else { "their timeouts" };
+    Some(format!("of it {counted}: {first}{host_time} of host time, by {source}"))
 }
 
 /// What would make a plan fit that does not.

@@ -26,7 +26,7 @@ const ANY: &str = "0000000000000000000000000000000000000000";
 
 /// What is to be found.
 #[derive(Clone, Debug)]
-pub(crate) struct Sought {
+pub(crate) struct CommitSearch {
     pub(crate) range: Range,
     pub(crate) options: LineOptions,
     pub(crate) bisection: Bisection,
@@ -52,14 +52,14 @@ impl TemplateLook {
     /// The version that stands for all commits, and the repository that it names.
     pub(crate) fn template(&self, experiment: &Experiment) -> Result<(Version, Repository), Failure> {
         let (version, repository) = template(experiment, &self.repositories)?;
-        Ok((version, Repository::of(&self.files.relative(repository))?))
+        Ok((version, Repository::at(&self.files.relative(repository))?))
     }
 
     /// The experiment that searches the line, and its files.
     pub(crate) fn expand(
         self,
         mut experiment: Experiment,
-        sought: &Sought,
+        sought: &CommitSearch,
         console: &Console,
     ) -> Result<(Experiment, LocalFiles), Failure> {
         require_one_benchmark(&experiment)?;
@@ -72,6 +72,7 @@ impl TemplateLook {
             line.first().map(Commit::in_words).unwrap_or_default(),
             line.last().map(Commit::in_words).unwrap_or_default()
         ));
+        // The template's placeholder for a source gives way to the source of each commit.
         experiment.files.retain(|file| file.name != any().source());
         let mut bytes = 0_u64;
         for commit in &line {
@@ -84,8 +85,9 @@ impl TemplateLook {
             let file = StagedFile { name: commit.source(), source: FileSource::Content(source) };
             experiment.files.push(file);
         }
-        experiment.analysis.prior = prior::of_line(&sought.prior, &repository, &line)?;
-        experiment.versions = line.into_iter().map(|commit| of_commit(&template, commit, 1)).collect();
+        experiment.analysis.prior = prior::weigh_line(&sought.prior, &repository, &line)?;
+        experiment.versions =
+            line.into_iter().map(|commit| version_at_commit(&template, commit, 1)).collect();
         search(&mut experiment, sought);
         experiment
             .check()
@@ -136,7 +138,7 @@ fn template(
 }
 
 /// The template as the version of one commit, built so often.
-pub(super) fn of_commit(template: &Version, commit: Commit, builds: u32) -> Version {
+pub(super) fn version_at_commit(template: &Version, commit: Commit, builds: u32) -> Version {
     let build = template.build.as_ref().map(|build| {
         let named = |text: &String| text.replace(&any().source(), &commit.source());
         let command = match &build.command {
@@ -149,7 +151,7 @@ pub(super) fn of_commit(template: &Version, commit: Commit, builds: u32) -> Vers
 }
 
 /// Has the experiment search its versions.
-fn search(experiment: &mut Experiment, sought: &Sought) {
+fn search(experiment: &mut Experiment, sought: &CommitSearch) {
     let options = &sought.options;
     let first_parent = if options.first_parent { ", first parents only" } else { "" };
     let paths = match options.paths.as_slice() {
@@ -162,6 +164,7 @@ fn search(experiment: &mut Experiment, sought: &Sought) {
         description => format!("{description}\n{what}"),
     };
     experiment.rule = Rule::Bisection(sought.bisection);
+    // A bisection chooses its runs itself: what the plan says of their order and number does not apply.
     (experiment.order, experiment.levels, experiment.runs) = (Order::Blocked, Levels::default(), 1);
     (experiment.drawn, experiment.baseline_again) = (None, false);
     let analysis = &mut experiment.analysis;

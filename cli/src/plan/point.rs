@@ -5,7 +5,7 @@ use speedup_core::experiment::files::{FileSource, StagedFile};
 use speedup_core::experiment::{Experiment, Levels, Metric, Order, Rule};
 use speedup_core::value::seed::{Seed, below};
 
-use super::line::{TemplateLook, any, of_commit};
+use super::line::{TemplateLook, any, version_at_commit};
 use crate::{exit::failure::Failure, plan::files::LocalFiles};
 
 /// Seeds that every reader of JSON keeps.
@@ -42,7 +42,8 @@ impl TemplateLook {
             }
         }
         let builds = template.build.as_ref().map_or(1, |build| build.builds);
-        experiment.versions = commits.map(|commit| of_commit(&template, commit.clone(), builds)).collect();
+        experiment.versions =
+            commits.map(|commit| version_at_commit(&template, commit.clone(), builds)).collect();
         if at.references.iter().any(|reference| reference.id == at.commit.id) {
             // Measured as what it is now as well.
             experiment.versions.last_mut().into_iter().for_each(|version| version.name += "-now");

@@ -20,7 +20,7 @@ pub(crate) fn path_weight(text: &str) -> Result<PathWeight, String> {
 }
 
 /// The prior of a line; none where no path was named.
-pub(crate) fn of_line(
+pub(crate) fn weigh_line(
     asked: &[PathWeight],
     repository: &Repository,
     line: &[Commit],
@@ -43,6 +43,7 @@ pub(crate) fn of_line(
             Ok(PathWeight { path: whole, weight: *weight })
         })
         .collect();
+    // A commit weighs by what it changes against the one before it in the line.
     let changed: Result<Vec<_>, _> =
         line.windows(2).map(|pair| repository.changed(&pair[0], &pair[1])).collect();
     let prior = LinePrior::by_changes(paths?, &changed?).map_err(|unchanged| {

@@ -45,14 +45,14 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    pub(crate) fn of(directory: &Path) -> Result<Self, GitRefusal> {
+    pub(crate) fn at(directory: &Path) -> Result<Self, GitRefusal> {
         // An empty path is that of the current directory.
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         if !directory.is_dir() {
             return Err(GitRefusal::NoDirectory(directory.to_owned()));
         }
         let answer = git(directory, &["rev-parse", "--is-shallow-repository", "--show-prefix"]);
-        let answer = Answer::of(answer, MAX_ANSWER_BYTES)?;
+        let answer = Answer::wait_for(answer, MAX_ANSWER_BYTES)?;
         if !answer.is_success {
             return Err(GitRefusal::no_repository(directory, answer.words()));
         }
@@ -93,7 +93,7 @@ impl Repository {
     /// The files that differ from one commit to another, from the top of the repository; one that moved is two.
     pub(crate) fn changed(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, GitRefusal> {
         let arguments = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", &from.id, &to.id];
-        let answer = Answer::of(git(&self.directory, &arguments), MAX_CHANGES_BYTES)?;
+        let answer = Answer::wait_for(git(&self.directory, &arguments), MAX_CHANGES_BYTES)?;
         if !answer.is_success {
             let tried = format!("list the files that {} changes", to.short());
             return Err(GitRefusal::failed(&tried, answer.words()));
@@ -107,7 +107,7 @@ impl Repository {
             return Ok(false);
         }
         let places = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
-        let places = Answer::of(git(&self.directory, &places), MAX_ANSWER_BYTES)?.text();
+        let places = Answer::wait_for(git(&self.directory, &places), MAX_ANSWER_BYTES)?.text();
         let places: Vec<&str> = places.lines().collect();
         let [top, index, objects] = places.as_slice() else {
             // A repository without a working tree has no changes.
@@ -121,8 +121,10 @@ impl Repository {
         let mut command = git(&self.directory, &status);
         let mut count = 0;
         for key in KEYS_OF_CHANGES {
-            let value =
-                Answer::of(git(&self.directory, &["config", "--local", "--get", key]), MAX_ANSWER_BYTES)?;
+            let value = Answer::wait_for(
+                git(&self.directory, &["config", "--local", "--get", key]),
+                MAX_ANSWER_BYTES,
+            )?;
             if value.is_success {
                 command.env(format!("GIT_CONFIG_KEY_{count}"), key);
                 command.env(format!("GIT_CONFIG_VALUE_{count}"), value.text().trim_end());
@@ -157,12 +159,12 @@ impl Repository {
     /// What git says of the commit that a revision is.
     fn rev_parse(&self, revision: &str) -> Result<Answer, GitRefusal> {
         let peeled = format!("{revision}^{{commit}}");
-        Answer::of(git(&self.directory, &["rev-parse", "--verify", &peeled]), MAX_ANSWER_BYTES)
+        Answer::wait_for(git(&self.directory, &["rev-parse", "--verify", &peeled]), MAX_ANSWER_BYTES)
     }
 
     fn unknown(&self, revision: &str, words: String) -> GitRefusal {
         let references = ["for-each-ref", MAX_REFERENCES, "--format=%(refname:short)"];
-        let references = Answer::of(git(&self.directory, &references), MAX_ANSWER_BYTES);
+        let references = Answer::wait_for(git(&self.directory, &references), MAX_ANSWER_BYTES);
         let references = references.map(|answer| answer.text()).unwrap_or_default();
         let near = nearest(revision, &references.lines().collect::<Vec<_>>()).map(str::to_owned);
         GitRefusal::Unknown {
@@ -180,7 +182,7 @@ impl Repository {
         if self.is_shallow {
             return Err(GitRefusal::Shallow { range: range.text() });
         }
-        let answer = Answer::of(git(&self.directory, &["merge-base", one, other]), MAX_ANSWER_BYTES)?;
+        let answer = Answer::wait_for(git(&self.directory, &["merge-base", one, other]), MAX_ANSWER_BYTES)?;
         match answer.text().lines().next() {
             Some(id) if answer.is_success => Ok(id.to_owned()),
             _ => Err(GitRefusal::NoMergeBase { range: range.text() }),
@@ -190,7 +192,7 @@ impl Repository {
     /// A commit by its id, as the user called it.
     fn named(&self, id: &str, revision: &str) -> Result<Commit, GitRefusal> {
         let format = ["rev-list", "--max-count=1", "--format=%s", id];
-        let answer = Answer::of(git(&self.directory, &format), MAX_ANSWER_BYTES)?;
+        let answer = Answer::wait_for(git(&self.directory, &format), MAX_ANSWER_BYTES)?;
         if !answer.is_success {
             return Err(GitRefusal::failed(&format!("read the commit {id}"), answer.words()));
         }

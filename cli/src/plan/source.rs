@@ -12,7 +12,7 @@ use speedup_core::{
 use uuid::Uuid;
 
 use crate::{
-    connection::Connection, connection::SourceArguments, connection::selector::Selector,
+    arguments::heading, connection::Connection, connection::SourceArguments, connection::selector::Selector,
     exit::failure::Failure, plan::files::LocalFiles, plan::line::TemplateLook,
     plan::selection::OnlyArguments, plan::selection::select, results::attempts::Attempts,
 };
@@ -27,16 +27,16 @@ pub(crate) struct PlanArguments {
     #[arg(value_name = "PLAN", required_unless_present = "failed_of")]
     plan: Option<String>,
     /// Instead of a plan file: that of this experiment, with the benchmarks alone of which a run failed or was abandoned
-    #[arg(long, value_name = "ID", conflicts_with = "plan")]
+    #[arg(long, value_name = "ID", conflicts_with = "plan", help_heading = heading::CHANGES)]
     failed_of: Option<Selector>,
     /// Runs of each benchmark in each version, instead of the plan's
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", help_heading = heading::CHANGES)]
     runs: Option<u32>,
     /// The random seed, instead of the plan's [default: drawn at random]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::CHANGES)]
     seed: Option<u64>,
     /// The name of the experiment, instead of the plan's
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::CHANGES)]
     name: Option<String>,
     #[command(flatten)]
     only: OnlyArguments,
@@ -54,7 +54,7 @@ pub(crate) struct TagArguments {
 
 impl TagArguments {
     /// These and those of the plan, ascending and each once. Whether they are tags is the plan's to check.
-    pub(crate) fn of(&self, mut tags: Vec<String>) -> Vec<String> {
+    pub(crate) fn added_to(&self, mut tags: Vec<String>) -> Vec<String> {
         tags.extend(self.tags.iter().cloned());
         tags.sort_unstable();
         tags.dedup();
@@ -83,7 +83,7 @@ impl PlanArguments {
             experiment.name.clone_from(name);
         }
         self.only.apply(&mut experiment)?;
-        experiment.tags = self.tags.of(experiment.tags);
+        experiment.tags = self.tags.added_to(experiment.tags);
         experiment.check().map_err(|error| Failure::usage(error).context("the flags do not fit the plan"))?;
         Ok((experiment, files))
     }

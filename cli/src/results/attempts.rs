@@ -61,7 +61,7 @@ impl Attempts {
     }
 
     /// The same, with what the other hosts of gangs reported after what the first did.
-    pub(crate) async fn of_all_hosts(
+    pub(crate) async fn open_with_all_hosts(
         connection: &Connection,
         experiment: ExperimentId,
     ) -> Result<Self, Failure> {

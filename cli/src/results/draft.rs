@@ -18,7 +18,7 @@ pub(crate) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Begins what is to be the file `path`.
-    pub(crate) fn of(path: &'a Path) -> Result<(File, Self), Failure> {
+    pub(crate) fn begin(path: &'a Path) -> Result<(File, Self), Failure> {
         let draft = Self { path, aside: (!path.exists() || path.is_file()).then(|| aside(path)) };
         let file = match &draft.aside {
             Some(aside) => File::create(aside),
@@ -54,7 +54,7 @@ fn aside(path: &Path) -> PathBuf {
 
 /// Puts `text` into the file `path`, in place of what was there.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let (mut file, draft) = Draft::of(path)?;
+    let (mut file, draft) = Draft::begin(path)?;
     let written = file.write_all(text.as_bytes()).map_err(|error| draft.refused(error));
     draft.end(written)
 }
@@ -65,7 +65,7 @@ pub(crate) fn redirect<F>(path: &Path, work: F) -> Result<Exit, Failure>
 where
     F: FnOnce() -> Result<Exit, Failure>,
 {
-    let (file, draft) = Draft::of(path)?;
+    let (file, draft) = Draft::begin(path)?;
     let taken = rustix::stdio::dup2_stdout(&file).context("cannot redirect standard output");
     let mut exit = Exit::Done;
     let done = taken.map_err(Failure::infrastructure).and_then(|()| work());
@@ -99,7 +99,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
         replace(&path, "first").unwrap();
-        let (mut file, draft) = Draft::of(&path).unwrap();
+        let (mut file, draft) = Draft::begin(&path).unwrap();
         file.write_all(b"half").unwrap();
         assert!(draft.end(Err(Failure::usage(Error::msg("no more")))).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "first");

@@ -48,7 +48,7 @@ struct Kind {
 
 /// What went wrong, told in lines; empty when nothing did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct FailureSummary {
     pub(crate) failed: Vec<String>,
     /// Of the last attempts that were lost.
     pub(crate) lost: Vec<String>,
@@ -58,7 +58,10 @@ pub(crate) struct Told {
 }
 
 /// Reads what went wrong in an experiment.
-pub(crate) async fn read(connection: &Connection, experiment: ExperimentId) -> Result<Told, Failure> {
+pub(crate) async fn read(
+    connection: &Connection,
+    experiment: ExperimentId,
+) -> Result<FailureSummary, Failure> {
     let mut attempts = Attempts::open(connection, experiment).await?;
     let mut failed = FailedRuns::default();
     while let Some(page) = attempts.page().await? {
@@ -67,7 +70,7 @@ pub(crate) async fn read(connection: &Connection, experiment: ExperimentId) -> R
     Ok(failed.told(&attempts.plan))
 }
 
-impl Told {
+impl FailureSummary {
     /// Why runs were abandoned, in one text; nothing when none was.
     pub(crate) fn abandoned(&self, runs: u32) -> Option<String> {
         if runs == 0 || self.reasons.is_empty() {
@@ -118,7 +121,7 @@ impl FailedRuns {
         }
     }
 
-    fn told(&self, plan: &Plan) -> Told {
+    fn told(&self, plan: &Plan) -> FailureSummary {
         let mut failed: Vec<String> = self
             .kinds
             .iter()
@@ -132,7 +135,7 @@ impl FailedRuns {
         let cells: BTreeSet<u32> =
             self.kinds.keys().map(|(cell, _)| *cell).filter(|cell| *cell < plan.cells()).collect();
         let in_every_cell = cells.len() == plan.cells() as usize;
-        Told { failed, lost: self.told_lost(), reasons: self.reasons.clone(), in_every_cell }
+        FailureSummary { failed, lost: self.told_lost(), reasons: self.reasons.clone(), in_every_cell }
     }
 
     /// Reasons that follow one another and are alike are told once.

@@ -113,7 +113,7 @@ impl AnsweredReport {
 
 /// The report as people read it, as wide as the terminal.
 fn whole_or_part(report: &Report, extent: &Extent, paint: Paint) -> String {
-    let shown = extent.of(report);
+    let shown = extent.document(report);
     if shown.sections.is_empty() {
         return "This report has no such section; -v shows all that it has.".to_owned();
     }

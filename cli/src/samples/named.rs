@@ -56,7 +56,7 @@ impl fmt::Display for SetName {
 
 impl SetName {
     /// The set that a path on a command line means, if it means one: `saved:NAME`.
-    pub(crate) fn of_path(path: &Path) -> Option<Result<Self, Failure>> {
+    pub(crate) fn from_path(path: &Path) -> Option<Result<Self, Failure>> {
         let name = path.to_str()?.strip_prefix(PREFIX)?;
         Some(name.parse().map_err(|error: String| {
             Failure::usage(anyhow!(error).context(format!("cannot read {PREFIX}{name:?}")))
@@ -66,7 +66,7 @@ impl SetName {
     /// The set that is meant where an experiment could be, if one is: `saved:NAME`. No coordinator knows it.
     pub(crate) fn from_selector(selector: &Selector) -> Option<Result<Self, Failure>> {
         match selector {
-            Selector::Text(text) => Self::of_path(Path::new(text)),
+            Selector::Text(text) => Self::from_path(Path::new(text)),
             Selector::Id(_) | Selector::Last => None,
         }
     }
@@ -140,7 +140,7 @@ impl From<&MissingResult> for RemarkLine {
 
 impl RemarkLine {
     /// The remark on a benchmark that is missing in a comparison, unless only the comparison makes it so.
-    pub(crate) fn of_missing(missing: &MissingBenchmark) -> Option<Self> {
+    pub(crate) fn from_missing(missing: &MissingBenchmark) -> Option<Self> {
         let (remark, count, runs) = match missing.cause {
             MissingCause::Failed => ("failed", None, None),
             MissingCause::Skipped => ("skipped", None, None),
@@ -348,9 +348,9 @@ mod tests {
         {
             assert!(text.parse::<SetName>().is_err(), "{text:?}");
         }
-        assert!(SetName::of_path(Path::new("before.csv")).is_none());
-        assert!(SetName::of_path(Path::new("./saved:main")).is_none());
-        assert!(SetName::of_path(Path::new("saved:../main")).is_some_and(|name| name.is_err()));
+        assert!(SetName::from_path(Path::new("before.csv")).is_none());
+        assert!(SetName::from_path(Path::new("./saved:main")).is_none());
+        assert!(SetName::from_path(Path::new("saved:../main")).is_some_and(|name| name.is_err()));
     }
 
     #[test]

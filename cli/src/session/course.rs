@@ -7,14 +7,17 @@ use speedup_core::{experiment::Experiment, value::id::ExperimentId};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use uuid::Uuid;
 
-use super::{AGENT_END, AGENT_END_AT_ONCE, Session, left::Left, left::cancel, left::named, left::pause};
+use super::{
+    AGENT_END, AGENT_END_AT_ONCE, Session, left::LeftExperiment, left::cancel, left::named, left::pause,
+};
 use crate::{
-    arguments::Output, connection::Connection, connection::Submitted, connection::selector,
+    arguments::Output, connection::Connection, connection::SubmittedExperiment, connection::selector,
     connection::selector::change_request, connection::started, connection::started::KeptAt,
     console::render::counted, console::render::report::Extent, exit::Exit, exit::failure::Failure,
-    exit::standing::Standing, follow::Follower, follow::Told, follow::interrupt::Interrupts,
-    follow::progress::Progress, gate, gate::Gate, plan::files::LocalFiles, results::attempts::Attempts,
-    results::failed_runs, results::report, results::report::AnsweredReport, results::report::ReportOptions,
+    exit::standing::ExperimentStanding, follow::FollowUpdate, follow::Follower,
+    follow::interrupt::Interrupts, follow::progress::Progress, gate, gate::Gate, plan::files::LocalFiles,
+    results::attempts::Attempts, results::failed_runs, results::report, results::report::AnsweredReport,
+    results::report::ReportOptions,
 };
 
 /// A coordinator in this process that does not answer will not come back.
@@ -22,7 +25,7 @@ const NO_PATIENCE: Duration = Duration::ZERO;
 
 /// What is told when all is done.
 #[derive(Clone, Debug)]
-pub(crate) struct Telling {
+pub(crate) struct ReportingOptions {
     /// How much of the report is printed.
     pub(crate) extent: Extent,
     pub(crate) output: Output,
@@ -61,7 +64,7 @@ impl End {
     }
 }
 
-impl Telling {
+impl ReportingOptions {
     /// Whether something reads the report that wants one in any case.
     fn is_for_programs(&self) -> bool {
         self.output == Output::Json || self.gate.is_some()
@@ -74,7 +77,7 @@ impl Session<'_> {
         mut self,
         experiment: Experiment,
         files: &LocalFiles,
-        telling: Telling,
+        telling: ReportingOptions,
     ) -> Result<Exit, Failure> {
         let done = self.conduct(experiment, files, telling).await;
         self.end(done.map(|(_, exit)| exit)).await
@@ -85,7 +88,7 @@ impl Session<'_> {
         &mut self,
         experiment: Experiment,
         files: &LocalFiles,
-        telling: Telling,
+        telling: ReportingOptions,
     ) -> Result<(ExperimentId, Exit), Failure> {
         files.send(&self.connection, &experiment, self.console).await?;
         self.submit_and_report(experiment, telling).await
@@ -112,7 +115,7 @@ impl Session<'_> {
     ) -> Result<(Exit, T), Failure> {
         files.send(&self.connection, &experiment, self.console).await?;
         let mut interrupts = Interrupts::listen()?;
-        let Submitted { experiment, .. } = self.connection.submit(experiment, false, None).await?;
+        let SubmittedExperiment { experiment, .. } = self.connection.submit(experiment, false, None).await?;
         let exit = match self.follow(experiment, &mut interrupts).await? {
             End::Finished { exit, .. } => exit,
             // Why no run is left that this host can execute stands with what failed.
@@ -151,13 +154,14 @@ impl Session<'_> {
     async fn submit_and_report(
         &mut self,
         experiment: Experiment,
-        telling: Telling,
+        telling: ReportingOptions,
     ) -> Result<(ExperimentId, Exit), Failure> {
         let (name, seed) = (experiment.name.clone(), experiment.seed);
         let most = experiment.bisection().map(|bisection| bisection.maximum);
         // From here on Ctrl-C ends the experiment and not this process.
         let interrupts = Interrupts::listen()?;
-        let Submitted { experiment, runs, .. } = self.connection.submit(experiment, false, None).await?;
+        let SubmittedExperiment { experiment, runs, .. } =
+            self.connection.submit(experiment, false, None).await?;
         // Who names a directory names it again.
         self.is_noted = self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
         self.console.talk(format_args!(
@@ -171,8 +175,12 @@ impl Session<'_> {
     }
 
     /// Goes on with an experiment that was left, and reports.
-    pub(crate) async fn go_on(&mut self, left: &Left, telling: Telling) -> Result<Exit, Failure> {
-        let Left { experiment, ref name } = *left;
+    pub(crate) async fn go_on(
+        &mut self,
+        left: &LeftExperiment,
+        telling: ReportingOptions,
+    ) -> Result<Exit, Failure> {
+        let LeftExperiment { experiment, ref name } = *left;
         let interrupts = Interrupts::listen()?;
         let answer = self.connection.experiments().resume(change_request(experiment)).await;
         answer.map_err(|status| Failure::status("cannot resume the experiment", &status))?;
@@ -185,7 +193,7 @@ impl Session<'_> {
         &mut self,
         experiment: ExperimentId,
         mut interrupts: Interrupts,
-        telling: Telling,
+        telling: ReportingOptions,
     ) -> Result<Exit, Failure> {
         let end = match self.follow(experiment, &mut interrupts).await {
             Ok(End::AtOnce(exit)) => {
@@ -259,8 +267,8 @@ impl Session<'_> {
         let end = loop {
             tokio::select! {
                 told = follower.next() => match told? {
-                    Told::Away { failure } => break Err(failure),
-                    Told::Status(status) => {
+                    FollowUpdate::Away { failure } => break Err(failure),
+                    FollowUpdate::Status(status) => {
                         progress.show(&status);
                         if let Some(end) = end_of(&status, interrupted) {
                             break Ok(end);
@@ -290,13 +298,13 @@ impl Session<'_> {
         end
     }
 
-    async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
+    async fn report(&self, experiment: ExperimentId, telling: ReportingOptions) -> Result<Exit, Failure> {
         let noise_threshold = telling.gate.and_then(Gate::noise_threshold);
         let wanted = ReportOptions { noise_threshold, ..ReportOptions::default() };
         let report = AnsweredReport::parse(report::request(&self.connection, experiment, wanted).await?);
         report.print(&telling.extent, telling.output, self.console)?;
-        let gated = telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&report, self.console))?;
-        Ok(if gated == Exit::Done { gate::of_ends(&report) } else { gated })
+        let gated = telling.gate.map_or(Ok(Exit::Done), |gate| gate.judge_report(&report, self.console))?;
+        Ok(if gated == Exit::Done { gate::judge_ends(&report) } else { gated })
     }
 
     fn tell_again(&self, experiment: ExperimentId) {
@@ -327,7 +335,7 @@ impl Session<'_> {
         named(experiment, (!self.is_noted).then_some(self.data.as_path()))
     }
 
-    fn tell_failed(&self, experiment: ExperimentId, told: &failed_runs::Told) {
+    fn tell_failed(&self, experiment: ExperimentId, told: &failed_runs::FailureSummary) {
         if told.failed.is_empty() {
             return;
         }
@@ -343,17 +351,17 @@ fn end_of(status: &ExperimentStatus, interrupted: Option<Exit>) -> Option<End> {
     let (abandoned, has_measured) = (status.tally.abandoned, status.tally.measured > 0);
     let is_at_rest = status.tally.leased + status.tally.running == 0;
     let is_held = matches!(status.phase, StatusPhase::Paused { .. } | StatusPhase::Deciding);
-    match Standing::from(status) {
-        Standing::Open if is_at_rest && is_held => {
+    match ExperimentStanding::from(status) {
+        ExperimentStanding::Open if is_at_rest && is_held => {
             interrupted.map(|exit| End::Finished { exit, abandoned, has_measured })
         }
-        Standing::Open => None,
-        Standing::Finished(exit) => Some(End::Finished { exit, abandoned, has_measured }),
-        Standing::Stuck { reason } => Some(End::Stuck { reason, has_measured }),
+        ExperimentStanding::Open => None,
+        ExperimentStanding::Finished(exit) => Some(End::Finished { exit, abandoned, has_measured }),
+        ExperimentStanding::Stuck { reason } => Some(End::Stuck { reason, has_measured }),
     }
 }
 
-fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
+fn stuck(reason: &str, told: &failed_runs::FailureSummary) -> Failure {
     let mut text = reason.to_owned();
     // The reason often tells the last of them.
     for lost in

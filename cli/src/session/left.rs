@@ -17,13 +17,13 @@ const MOST_LEFT: usize = 100;
 
 /// An experiment that was left with runs to execute.
 #[derive(Clone, Debug)]
-pub(crate) struct Left {
+pub(crate) struct LeftExperiment {
     pub(crate) experiment: ExperimentId,
     pub(super) name: String,
 }
 
 /// The experiment that is meant, with its name, if it is not finished.
-pub(super) async fn left(connection: &Connection, which: &Selector) -> Result<Left, Failure> {
+pub(super) async fn left(connection: &Connection, which: &Selector) -> Result<LeftExperiment, Failure> {
     let mut client = connection.experiments();
     let experiment = which.resolve(&mut client, &[]).await?;
     let answer = client.get(selector::get(experiment)).await;
@@ -39,7 +39,7 @@ pub(super) async fn left(connection: &Connection, which: &Selector) -> Result<Le
         StatusPhase::Running
         | StatusPhase::WaitingForHosts
         | StatusPhase::Deciding
-        | StatusPhase::Paused { .. } => Ok(Left { experiment, name: status.name }),
+        | StatusPhase::Paused { .. } => Ok(LeftExperiment { experiment, name: status.name }),
     }
 }
 
@@ -60,6 +60,7 @@ pub(super) async fn leave(
         | StatusPhase::Deciding
         | StatusPhase::Paused { .. } => true,
     });
+    // The list begins with the newest: those are the ones that somebody still goes on with.
     for (place, left) in open.enumerate() {
         let experiment = left.experiment;
         if place >= MOST_LEFT {

@@ -15,14 +15,15 @@ use speedup_core::value::time::Span;
 use super::Session;
 use crate::{
     connection::Connection, connection::directories, console::Console, exit::Exit, exit::failure::Failure,
-    plan::files::LocalFiles, results::attempts::Attempts, results::failed_runs, results::failed_runs::Told,
+    plan::files::LocalFiles, results::attempts::Attempts, results::failed_runs,
+    results::failed_runs::FailureSummary,
 };
 
 #[derive(Debug)]
 pub(crate) struct Trial {
     /// Each cell that was measured.
     pub(crate) cells: Vec<TriedCell>,
-    pub(crate) told: Told,
+    pub(crate) told: FailureSummary,
     pub(crate) exit: Exit,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct TriedCell {
 
 impl Trial {
     /// Executes each cell of a plan once.
-    pub(crate) async fn of(plan: &Plan, files: &LocalFiles, console: &Console) -> Result<Self, Failure> {
+    pub(crate) async fn run(plan: &Plan, files: &LocalFiles, console: &Console) -> Result<Self, Failure> {
         let data = directories::or_state(None, "trials")?;
         let owner = Permissions::from_mode(0o700);
         let made = fs::create_dir_all(&data)
@@ -50,7 +51,7 @@ impl Trial {
 
     /// Says last what failed; what the trial means for the exit code.
     pub(crate) fn conclude(&self, console: &Console) -> Exit {
-        let Told { failed, reasons, .. } = &self.told;
+        let FailureSummary { failed, reasons, .. } = &self.told;
         if !failed.is_empty() || !reasons.is_empty() {
             console.warn("the trial failed:");
             failed.iter().chain(reasons).for_each(|line| console.talk(format_args!("  {line}")));
@@ -61,11 +62,11 @@ impl Trial {
     /// How long an execution of each benchmark took, in its slowest version; nothing where a benchmark was not measured.
     pub(crate) fn executions(&self, plan: &Plan) -> Option<Vec<Span>> {
         let benchmarks = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
-        let slowest = |name: &str| {
-            let of = self.cells.iter().filter(|cell| cell.benchmark == name);
-            of.map(|cell| cell.wall_ns).max()
-        };
-        benchmarks.map(|benchmark| slowest(&benchmark.name)).collect()
+        benchmarks.map(|benchmark| self.slowest(&benchmark.name)).collect()
+    }
+
+    fn slowest(&self, benchmark: &str) -> Option<Span> {
+        self.cells.iter().filter(|cell| cell.benchmark == benchmark).map(|cell| cell.wall_ns).max()
     }
 }
 
@@ -85,7 +86,10 @@ fn tried(plan: &Plan) -> Experiment {
 }
 
 /// The times that were measured, and what failed.
-async fn read(connection: &Connection, experiment: ExperimentId) -> Result<(Vec<TriedCell>, Told), Failure> {
+async fn read(
+    connection: &Connection,
+    experiment: ExperimentId,
+) -> Result<(Vec<TriedCell>, FailureSummary), Failure> {
     let mut attempts = Attempts::open(connection, experiment).await?;
     let mut cells = Vec::new();
     while let Some(page) = attempts.page().await? {
@@ -97,7 +101,10 @@ async fn read(connection: &Connection, experiment: ExperimentId) -> Result<(Vec<
 fn cell(plan: &Plan, ended: &EndedAttempt) -> Option<TriedCell> {
     let AttemptEnd::Reported(record) = &ended.end else { return None };
     let Task::Run(cell) = plan.task(ended.lease.run) else { return None };
-    let wall = record.metrics.get(&Metric::Wall).filter(|_| record.outcome == Outcome::Measured)?;
+    if record.outcome != Outcome::Measured {
+        return None;
+    }
+    let wall = record.metrics.get(&Metric::Wall)?;
     Some(TriedCell {
         benchmark: plan.experiment.benchmark(cell.benchmark)?.name.clone(),
         version: plan.experiment.version(cell.version)?.name.clone(),

@@ -13,9 +13,9 @@ use self::token::{TokenArgument, TokenStatus};
 use super::hosts;
 use crate::command::{print, print_csv, print_json};
 use crate::{
-    arguments::Form, arguments::Output, connection::CoordinatorArguments, connection::access,
-    connection::access::Access, console::Console, console::moment, console::render::table::Column,
-    console::render::table::table, exit::Exit, exit::failure::Failure,
+    arguments::Form, arguments::Output, arguments::heading, connection::CoordinatorArguments,
+    connection::access, connection::access::Access, console::Console, console::moment,
+    console::render::table::Column, console::render::table::table, exit::Exit, exit::failure::Failure,
 };
 
 /// Manages certificates: who may do what
@@ -46,7 +46,7 @@ pub(crate) struct EnrolArguments {
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
     /// The access file to write [default: $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = heading::REACHING)]
     access_file: Option<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ use crate::arguments::span;
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, RebootCommand, TimerTesting};
-use crate::connection::{CoordinatorArguments, Found, directories};
+use crate::connection::{CoordinatorAccess, CoordinatorArguments, directories};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
@@ -55,34 +55,34 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// The id of this host [default: cluster and node of the Slurm job, or the machine id]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Identity")]
     host_id: Option<HostId>,
     /// Allow several hosts on this machine, each with its own --host-id
     ///
     /// All of them need this flag. It is for trials, and for containers with dedicated processors; reports say that they
     /// shared a machine.
-    #[arg(long)]
+    #[arg(long, help_heading = "Identity")]
     share_machine: bool,
     /// The id of this boot [default: the kernel's boot id]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Identity")]
     boot_id: Option<BootId>,
     /// The id of the allocation [default: the Slurm job, the pod or the container]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Identity")]
     allocation_id: Option<AllocationId>,
     /// The name of the node [default: Slurm's name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Identity")]
     node_name: Option<NodeName>,
     /// The job in which this agent runs [default: the Slurm job]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Identity")]
     job_id: Option<JobId>,
     /// When that job ends, in seconds since the Unix epoch: no run starts that may last longer [default: what Slurm says]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = "Identity")]
     job_ends: Option<u64>,
     /// The command that reboots this host for plans that need it; split into words as by a shell, and run without one
-    #[arg(long, value_name = "COMMAND", value_parser = words)]
+    #[arg(long, value_name = "COMMAND", value_parser = words, help_heading = "Reboots")]
     reboot_command: Option<Words>,
     /// How long this host may take to shut down after that command before the reboot counts as failed
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = span, requires = "reboot_command")]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = span, requires = "reboot_command", help_heading = "Reboots")]
     reboot_patience: Span,
     /// The maximum size of the cache of plan files; the least recently used go first
     #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = plan::file::size)]
@@ -125,8 +125,8 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
     let token = arguments.token_file.as_deref().map(token::read).transpose()?;
     // Whoever has a token may have no access file that it can read.
     let addressed = token.as_ref().and_then(|_| arguments.coordinator.address());
-    let Found { url, credentials, .. } = match addressed {
-        Some(url) => Found { url, credentials: None, file: None },
+    let CoordinatorAccess { url, credentials, .. } = match addressed {
+        Some(url) => CoordinatorAccess { url, credentials: None, file: None },
         None => renewed(arguments.coordinator.require()?)?,
     };
     let places = arguments.coordinator.clone();
@@ -164,7 +164,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
 
 /// Renews what the access file has, if it is time to. The event loop for that is over before the agent begins, which is to be
 /// alone in its process.
-fn renewed(found: Found) -> Result<Found, Failure> {
+fn renewed(found: CoordinatorAccess) -> Result<CoordinatorAccess, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the event loop").map_err(Failure::infrastructure)?;
     Ok(runtime.block_on(found.renewed()))

@@ -11,12 +11,12 @@ use speedup_core::{machine::Settings, value::causes::with_causes, value::time::S
 
 use crate::command::{json_line, print};
 use crate::{
-    arguments::Output, arguments::OutputArgument, arguments::span, compose, compose::AgentPlace,
-    compose::Coordinator, compose::CoordinatorComponent, compose::CoordinatorOptions, compose::Security,
-    compose::StoreCache, compose::resources, compose::resources::COORDINATOR_SPACE, compose::web,
-    compose::web::Web, connection::access, connection::access::Access, connection::access::Written,
-    connection::directories, connection::journal_failed, connection::user, console::Console, exit::Exit,
-    exit::failure::Failure, follow::interrupt::Interrupts,
+    arguments::Output, arguments::OutputArgument, arguments::heading, arguments::span, compose,
+    compose::AgentPlace, compose::Coordinator, compose::CoordinatorComponent, compose::CoordinatorOptions,
+    compose::Security, compose::StoreCache, compose::resources, compose::resources::COORDINATOR_SPACE,
+    compose::web, compose::web::Web, connection::access, connection::access::Access,
+    connection::access::WrittenAccess, connection::directories, connection::journal_failed, connection::user,
+    console::Console, exit::Exit, exit::failure::Failure, follow::interrupt::Interrupts,
 };
 
 /// How often the access file is compared with what it is to say. What it holds has weeks; but nobody finds the coordinator while it
@@ -51,39 +51,39 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free port, [::]:7077 listens on all addresses
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077", help_heading = "Network")]
     bind: SocketAddr,
     /// The name or address by which others reach it, with the port if it differs [default: the listening address, or the
     /// name of this machine]
     ///
     /// Repeatable: the access file has the first, the certificate has all.
-    #[arg(long, value_name = "HOST[:PORT]")]
-    advertise: Vec<Advertised>,
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Network")]
+    advertise: Vec<AdvertisedName>,
     /// Listen without TLS, on loopback only: every user of this machine can then run programs on every host
-    #[arg(long)]
+    #[arg(long, help_heading = "Network")]
     insecure: bool,
     /// The address of the web page, or off [default: 127.0.0.1:7078, or a free port if that is taken]
     ///
     /// On loopback it serves browsers of this machine (`speedup page` signs in); elsewhere it uses TLS with the
     /// coordinator's certificate.
-    #[arg(long, value_name = "ADDRESS|off")]
+    #[arg(long, value_name = "ADDRESS|off", help_heading = "Network")]
     web: Option<Web>,
     /// How long a host may be unreachable before its attempt counts as lost
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span, help_heading = "Hosts")]
     host_grace: Span,
     /// How long a host may take to reboot before it is quarantined
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span, help_heading = "Hosts")]
     reboot_limit: Span,
     /// Where to write the address and the owner's credentials [default: $XDG_STATE_HOME/speedup/access.toml, or
     /// access/NAME.toml there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = heading::REACHING)]
     access_file: Option<PathBuf>,
     /// Where agents started by Slurm keep state and logs, one folder per node, on a disk that all nodes share [default:
     /// $XDG_STATE_HOME/speedup/agents]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Hosts")]
     agents: Option<PathBuf>,
     /// The address of /metrics (Prometheus), /healthz and /livez over plain HTTP, or off; port 0 takes a free port
-    #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics)]
+    #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics, help_heading = "Network")]
     metrics: Metrics,
     #[command(flatten)]
     output: OutputArgument,
@@ -143,7 +143,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let local = format!("{}://{}", scheme(&arguments), compose::nearby(coordinator.address()));
     // What stood there before serves again; what cannot be read is written anew.
     let before = access::read(&access_file).ok().flatten();
-    let places = Places { url: url.clone(), local };
+    let places = CoordinatorPaths { url: url.clone(), local };
     let access = match admit_owner(&coordinator, &access_file, &places, before).await {
         Ok(access) => access,
         Err(failure) => {
@@ -236,7 +236,7 @@ fn node_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-struct Places {
+struct CoordinatorPaths {
     url: String,
     /// On its own machine.
     local: String,
@@ -252,7 +252,7 @@ fn url(address: SocketAddr, arguments: &StartArguments) -> String {
     let authority = match arguments.advertise.first() {
         Some(advertised) => advertised.authority(address.port()),
         None if address.ip().is_unspecified() => {
-            Advertised { host: node_name(), port: None }.authority(address.port())
+            AdvertisedName { host: node_name(), port: None }.authority(address.port())
         }
         None => address.to_string(),
     };
@@ -263,21 +263,21 @@ fn url(address: SocketAddr, arguments: &StartArguments) -> String {
 async fn admit_owner(
     coordinator: &Coordinator,
     path: &Path,
-    places: &Places,
+    places: &CoordinatorPaths,
     before: Option<Access>,
-) -> Result<Written, Failure> {
+) -> Result<WrittenAccess, Failure> {
     access::write(path, own_access(coordinator, places, before).await?)
 }
 
 /// What the access file is to say, with the credentials from before while they hold for long enough.
 async fn own_access(
     coordinator: &Coordinator,
-    places: &Places,
+    places: &CoordinatorPaths,
     before: Option<Access>,
 ) -> Result<Access, Failure> {
     let before = before.and_then(|access| access.credentials().ok().flatten());
     let credentials = coordinator.own_credentials(&user(), before).await?;
-    let access = Access::of_this_process(places.url.clone(), credentials.as_ref());
+    let access = Access::for_this_process(places.url.clone(), credentials.as_ref());
     Ok(access.reached_locally(places.local.clone()))
 }
 
@@ -285,11 +285,11 @@ async fn own_access(
 /// shown as a component that fails.
 async fn serve(
     coordinator: &Coordinator,
-    places: &Places,
-    mut access: Written,
+    places: &CoordinatorPaths,
+    mut access: WrittenAccess,
     interrupts: &mut Interrupts,
     console: &Console,
-) -> (Written, Result<(), Failure>) {
+) -> (WrittenAccess, Result<(), Failure>) {
     let mut current = access.access().clone();
     let mut is_written = true;
     loop {
@@ -331,13 +331,13 @@ async fn serve(
 
 /// By what others reach a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Advertised {
+struct AdvertisedName {
     /// A name or an address, without brackets.
     host: String,
     port: Option<u16>,
 }
 
-impl Advertised {
+impl AdvertisedName {
     fn authority(&self, listens: u16) -> String {
         let port = self.port.unwrap_or(listens);
         if self.host.contains(':') {
@@ -348,7 +348,7 @@ impl Advertised {
     }
 }
 
-impl FromStr for Advertised {
+impl FromStr for AdvertisedName {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self, anyhow::Error> {
@@ -382,7 +382,8 @@ mod tests {
 
     #[test]
     fn it_is_advertised_by_name_or_address() {
-        let advertised = |text: &str| text.parse::<Advertised>().map(|advertised| advertised.authority(1));
+        let advertised =
+            |text: &str| text.parse::<AdvertisedName>().map(|advertised| advertised.authority(1));
         for (text, authority) in [
             ("login1", "login1:1"),
             ("login1.cluster:7077", "login1.cluster:7077"),

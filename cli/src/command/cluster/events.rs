@@ -41,7 +41,7 @@ const COORDINATOR: &str = "coordinator";
 const FIELDS: [&str; 7] = ["at", "at_unix_ns", "by", "what", "experiment", "host", "words"];
 
 #[derive(Debug, Serialize)]
-struct Shown {
+struct EventRow {
     at: String,
     at_unix_ns: u64,
     /// None where the coordinator did it by itself.
@@ -52,7 +52,7 @@ struct Shown {
     words: String,
 }
 
-impl From<v1::LoggedEvent> for Shown {
+impl From<v1::LoggedEvent> for EventRow {
     fn from(wire: v1::LoggedEvent) -> Self {
         let kind = wire.kind();
         let v1::LoggedEvent { at, kind: _, by, experiment, host, words } = wire;
@@ -79,7 +79,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     let listed = listed(&connection, experiment, &arguments).await;
     connection.close().await;
-    let events: Vec<Shown> = listed?.into_iter().map(Into::into).collect();
+    let events: Vec<EventRow> = listed?.into_iter().map(Into::into).collect();
     match arguments.output.output {
         Form::Json => print_json(console, &events)?,
         Form::Csv => print(console, &rows(events)?)?,
@@ -116,17 +116,17 @@ async fn listed(
 }
 
 /// Rows in which the coordinator is named as in the table: an empty field would read as unknown.
-fn rows(mut events: Vec<Shown>) -> Result<String, Failure> {
+fn rows(mut events: Vec<EventRow>) -> Result<String, Failure> {
     for event in &mut events {
         event.by.get_or_insert_with(|| COORDINATOR.to_owned());
     }
     csv::rows(&events, &FIELDS).map_err(Failure::infrastructure)
 }
 
-fn shown(events: &[Shown], paint: Paint) -> String {
+fn shown(events: &[EventRow], paint: Paint) -> String {
     let columns =
         [Column::Words("when"), Column::Words("who"), Column::Words("what"), Column::Words("about")];
-    let row = |event: &Shown| {
+    let row = |event: &EventRow| {
         let experiment = event.experiment.map(|id| id.hyphenated().to_string()[..13].to_owned());
         let about = [experiment.as_deref(), event.host.as_deref(), Some(event.words.as_str())];
         let about: Vec<&str> = about.into_iter().flatten().filter(|text| !text.is_empty()).collect();
@@ -156,7 +156,7 @@ mod tests {
             words: "fan broken".to_owned(),
             ..v1::LoggedEvent::default()
         };
-        let events = [Shown::from(event)];
+        let events = [EventRow::from(event)];
         let text = shown(&events, Console::plain().out);
         assert!(text.contains("alice  host quarantined") && text.contains("node7  fan broken"), "{text}");
         let json = serde_json::to_value(&events).unwrap();
@@ -166,7 +166,7 @@ mod tests {
         let row =
             "2023-11-14T22:13:20.000000007Z,1700000000000000007,alice,host quarantined,,node7,fan broken";
         assert_eq!(rows, format!("at,at_unix_ns,by,what,experiment,host,words\n{row}"));
-        let own = super::rows(vec![Shown::from(v1::LoggedEvent::default())]).unwrap();
+        let own = super::rows(vec![EventRow::from(v1::LoggedEvent::default())]).unwrap();
         assert_eq!(own.lines().nth(1).and_then(|row| row.split(',').nth(2)), Some(COORDINATOR));
     }
 }

@@ -22,7 +22,7 @@ use speedup_proto::{convert::Malformed, convert::held_lease, convert::known_mome
 use crate::arguments::{Form, FormArgument, OutputArgument};
 use crate::command::{json, print_csv, print_json};
 use crate::connection::{Connection, CoordinatorArguments, SourceArguments, selector};
-use crate::console::render::table::{Column, Ranked, print_fitted};
+use crate::console::render::table::{Column, RankedColumn, print_fitted};
 use crate::console::{Console, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
@@ -288,7 +288,7 @@ pub(crate) async fn facts(connection: &Connection, of: &BTreeSet<HostId>) -> Res
 }
 
 const NAME: usize = 0;
-const COLUMNS: [Ranked; 9] = [
+const COLUMNS: [RankedColumn; 9] = [
     (Column::Words("host"), 0),
     (Column::Words("name"), 0),
     (Column::Words("connected"), 0),

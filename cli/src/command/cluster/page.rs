@@ -63,6 +63,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
                 let until = moment::local(access::timestamp(expires_s));
                 console.talk(format_args!("it works once, until {until}"));
             }
+            // A page on the loopback address of another machine needs a tunnel.
             if let Some((host, port)) = far.zip(loopback_port(&page)) {
                 console.talk(format_args!(
                     "the page is served on that machine alone; from here: ssh -N -L {port}:127.0.0.1:{port} {host}"
@@ -79,7 +80,7 @@ fn tunnel(connection: &Connection) -> Option<String> {
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let is_here = host == "localhost" || host == "[::1]" || host.starts_with("127.") || host == own;
-    (!is_here).then(|| host.trim_matches(['[', ']']).to_owned())
+    if is_here { None } else { Some(host.trim_matches(['[', ']']).to_owned()) }
 }
 
 /// The port of a page that only its own machine reaches.

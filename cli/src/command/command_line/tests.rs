@@ -2,7 +2,6 @@
 
 use clap::error::ErrorKind;
 
-use super::headings;
 use super::*;
 
 /// The columns of a usual terminal.
@@ -103,10 +102,15 @@ fn many_options_have_headings() {
 #[test]
 fn every_heading_is_of_an_option_that_exists() {
     let all = all();
-    for (path, id) in headings::all() {
+    let has = |path: &str, id: &str| {
         let verb = all.iter().find(|(verb, _)| *verb == format!("speedup {path}"));
-        let has_it = verb.is_some_and(|(_, verb)| verb.get_arguments().any(|arg| arg.get_id() == id));
-        assert!(has_it, "{path} has no {id}");
+        verb.is_some_and(|(_, verb)| verb.get_arguments().any(|arg| arg.get_id() == id))
+    };
+    for path in CHANGING_VERBS {
+        assert!(CHANGES.iter().any(|id| has(path, id)), "{path} changes no plan");
+    }
+    for id in SELDOM.split(' ') {
+        assert!(has("bench", id), "bench has no {id}");
     }
 }
 

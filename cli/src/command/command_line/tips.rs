@@ -182,10 +182,11 @@ fn on_flag(flag: &str, path: &str, verb: &Command, root: &Command) -> Option<Str
     let mut others = Vec::new();
     with_flag(root, "speedup", flag, &mut others);
     others.truncate(MOST_NAMED);
-    (!others.is_empty() && flag.starts_with("--")).then(|| {
-        let others: Vec<String> = others.iter().map(|other| format!("'{other} {flag}'")).collect();
-        format!("other commands have it: {}", others.join(", "))
-    })
+    if others.is_empty() || !flag.starts_with("--") {
+        return None;
+    }
+    let others: Vec<String> = others.iter().map(|other| format!("'{other} {flag}'")).collect();
+    Some(format!("other commands have it: {}", others.join(", ")))
 }
 
 /// The paths of the verbs below `command` that have the flag.
@@ -220,6 +221,8 @@ fn on_value(error: &clap::Error, verb: &Command) -> Option<String> {
     let is_form = string(error, ContextKind::InvalidArg)?.starts_with("--format ");
     let value = string(error, ContextKind::InvalidValue)?;
     let reads = verb.get_arguments().any(|arg| arg.get_long() == Some("input-format"));
-    (is_form && reads && value.parse::<Format>().is_ok())
-        .then(|| format!("use '--input-format {value}' for the format of the input files"))
+    if !is_form || !reads || value.parse::<Format>().is_err() {
+        return None;
+    }
+    Some(format!("use '--input-format {value}' for the format of the input files"))
 }

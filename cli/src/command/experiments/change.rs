@@ -11,7 +11,7 @@ use crate::command::print_json;
 use crate::{
     arguments::Output, arguments::OutputArgument, connection::CoordinatorArguments,
     connection::selector::Selector, connection::selector::change_request, console::Console, exit::Exit,
-    exit::failure::Failure, exit::standing, exit::standing::Shown,
+    exit::failure::Failure, exit::standing, exit::standing::ExperimentSummary,
 };
 
 // A doc comment would be the help of the verbs.
@@ -48,7 +48,7 @@ pub(crate) async fn change(
     let answer = answer.map_err(|status| Failure::status(&tried, &status))?.into_inner();
     let status = ExperimentStatus::try_from(answer).map_err(|error| Failure::malformed(&tried, error))?;
     match arguments.output.output {
-        Output::Json => print_json(console, &Shown::from(&status))?,
+        Output::Json => print_json(console, &ExperimentSummary::from(&status))?,
         Output::Table => console.talk(format_args!(
             "{} ({experiment}) is {}: {}",
             status.name,

@@ -14,7 +14,7 @@ use crate::{
     connection::selector, connection::selector::Selector, console::Console, console::render::counted,
     console::render::explanation::losses, console::render::explanation::outlook,
     console::render::explanation::sentences, exit::Exit, exit::failure::Failure, exit::standing,
-    exit::standing::Shown,
+    exit::standing::ExperimentSummary,
 };
 
 /// Says what an experiment, or one run of it, is waiting for
@@ -36,26 +36,29 @@ pub(crate) struct Arguments {
 pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
     let explained = match arguments.run {
-        Some(run) => explain(&connection, experiment, run).await.map(Explained::Run),
+        Some(run) => explain(&connection, experiment, run).await.map(ExplainAnswer::Run),
         None => explain_all(&connection, experiment).await,
     };
     let is_left = connection.embedded().is_some();
     hosts::tell_of_queues(&connection, console).await;
-    if let Ok(Explained::All(all)) = &explained {
+    if let Ok(ExplainAnswer::All(all)) = &explained {
         hosts::tell_of_left_out(&connection, console, all.waits.given_up()).await;
     }
     connection.close().await;
     match (explained?, arguments.output.output) {
-        (Explained::Run(run), Output::Json) => print_json(console, &run)?,
-        (Explained::Run(ExplainedRun { state, lost }), Output::Table) => {
+        (ExplainAnswer::Run(run), Output::Json) => print_json(console, &run)?,
+        (ExplainAnswer::Run(ExplainedRun { state, lost }), Output::Table) => {
             let run = RunIndex(arguments.run.unwrap_or_default());
             print(console, &sentences(run, &state, lost.as_ref()))?;
         }
-        (Explained::All(all), Output::Json) => {
+        (ExplainAnswer::All(all), Output::Json) => {
             let ExplainedExperiment { status, waits, lost } = &*all;
-            print_json(console, &json!({ "status": Shown::from(status), "outlook": waits, "lost": lost }))?;
+            print_json(
+                console,
+                &json!({ "status": ExperimentSummary::from(status), "outlook": waits, "lost": lost }),
+            )?;
         }
-        (Explained::All(all), Output::Table) => {
+        (ExplainAnswer::All(all), Output::Table) => {
             let named = arguments.source.data.as_ref().map(|data| format!(" --data {}", data.display()));
             print(console, &told(&all, is_left, &named.unwrap_or_default()))?;
         }
@@ -64,7 +67,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 /// What was asked for.
-enum Explained {
+enum ExplainAnswer {
     Run(ExplainedRun),
     All(Box<ExplainedExperiment>),
 }
@@ -115,7 +118,7 @@ fn stands(status: &ExperimentStatus, waits: &Outlook, is_left: bool, named: &str
     }
 }
 
-async fn explain_all(connection: &Connection, experiment: ExperimentId) -> Result<Explained, Failure> {
+async fn explain_all(connection: &Connection, experiment: ExperimentId) -> Result<ExplainAnswer, Failure> {
     const TRIED: &str = "cannot explain the experiment";
     let failed = |status: tonic::Status| Failure::status(TRIED, &status);
     let malformed = |error| Failure::malformed(TRIED, error);
@@ -123,7 +126,7 @@ async fn explain_all(connection: &Connection, experiment: ExperimentId) -> Resul
     let status = client.get(selector::get(experiment)).await.map_err(failed)?.into_inner();
     let mut waits = client.explain_all(selector::get(experiment)).await.map_err(failed)?.into_inner();
     let lost = std::mem::take(&mut waits.lost).into_iter().take(LATEST_LOSSES).map(LostAttempt::try_from);
-    Ok(Explained::All(Box::new(ExplainedExperiment {
+    Ok(ExplainAnswer::All(Box::new(ExplainedExperiment {
         lost: lost.collect::<Result<_, _>>().map_err(malformed)?,
         status: ExperimentStatus::try_from(status).map_err(malformed)?,
         waits: Outlook::try_from(waits).map_err(malformed)?,

@@ -7,7 +7,7 @@ use speedup_core::plan::Plan;
 use crate::command::{print, print_json};
 use crate::{
     arguments::Output, arguments::OutputArgument, connection::CoordinatorArguments,
-    connection::SourceArguments, connection::Submitted, connection::selector, connection::started,
+    connection::SourceArguments, connection::SubmittedExperiment, connection::selector, connection::started,
     console::Console, console::render::counted, exit::Exit, exit::failure::Failure, plan::commits,
     plan::doubt, plan::dropped, plan::feasibility, plan::feasibility::EstimateArguments,
     plan::source::PlanArguments,
@@ -52,7 +52,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let submitted =
         submitted.map_err(|refused| with_remedies(refused, &feasibility::remedies(&feasibility)))?;
     connection.close().await;
-    let Submitted { experiment, runs, hosts_needed, warning } = submitted;
+    let SubmittedExperiment { experiment, runs, hosts_needed, warning } = submitted;
     if let Some(warning) = warning {
         console.talk(format_args!("warning: {warning}"));
     }

@@ -10,8 +10,8 @@ use crate::arguments::span;
 use crate::command::cluster::hosts::prospects::{HostsArguments, until_hopeless};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
-    console::Console, exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Standing,
-    follow::Follower, follow::HostWait, follow::HostWaitTold, follow::PATIENCE, follow::Told,
+    console::Console, exit::Exit, exit::failure::Failure, exit::standing, exit::standing::ExperimentStanding,
+    follow::FollowUpdate, follow::Follower, follow::HostWait, follow::HostWaitTold, follow::PATIENCE,
     follow::progress::why_waiting,
 };
 
@@ -82,8 +82,8 @@ async fn follow(
     loop {
         let status = tokio::select! {
             told = follower.next() => match told? {
-                Told::Status(status) => status,
-                Told::Away { .. } => continue,
+                FollowUpdate::Status(status) => status,
+                FollowUpdate::Away { .. } => continue,
             },
             Ok(()) = why.changed() => {
                 let why = why.borrow_and_update();
@@ -97,11 +97,11 @@ async fn follow(
         if status.phase == StatusPhase::WaitingForHosts && !std::mem::replace(&mut has_told, true) {
             console.talk(format_args!("{} is waiting for hosts: {}", status.name, why_waiting(experiment)));
         }
-        match Standing::from(status.as_ref()) {
-            Standing::Open => {}
-            Standing::Stuck { reason } => return Err(stuck(experiment, &reason)),
-            Standing::Finished(Exit::Done) => return Ok(Exit::Done),
-            Standing::Finished(exit) => {
+        match ExperimentStanding::from(status.as_ref()) {
+            ExperimentStanding::Open => {}
+            ExperimentStanding::Stuck { reason } => return Err(stuck(experiment, &reason)),
+            ExperimentStanding::Finished(Exit::Done) => return Ok(Exit::Done),
+            ExperimentStanding::Finished(exit) => {
                 // Silence is for those who got what they planned.
                 console.talk(format_args!("{}: {}", status.name, standing::tally(&status.tally)));
                 if let Some(text) = why_abandoned(connection, &status).await {

@@ -8,10 +8,10 @@ use speedup_proto::convert::ExperimentStatus;
 use crate::command::cluster::hosts::prospects::{HostsArguments, until_hopeless};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
-    console::Console, exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower,
-    follow::HostWait, follow::HostWaitTold, follow::PATIENCE, follow::Told, follow::interrupt::Interrupts,
-    follow::live, follow::live::Seen, follow::progress::Left, follow::progress::Place,
-    follow::progress::Progress, follow::progress::sentence, results::failed_runs,
+    console::Console, exit::Exit, exit::failure::Failure, exit::standing::ExperimentStanding,
+    follow::FollowUpdate, follow::Follower, follow::HostWait, follow::HostWaitTold, follow::PATIENCE,
+    follow::interrupt::Interrupts, follow::live, follow::live::ViewEnd, follow::progress::Progress,
+    follow::progress::RunPlace, follow::progress::TimeLeft, follow::progress::sentence, results::failed_runs,
 };
 
 /// Shows the progress of an experiment
@@ -55,22 +55,26 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 /// Says on the usual screen what stays of the view: how it ended, and what to do next.
 async fn after_the_view(
-    seen: Result<Seen, Failure>,
+    seen: Result<ViewEnd, Failure>,
     connection: &Connection,
     experiment: ExperimentId,
     console: &Console,
 ) -> Result<Exit, Failure> {
     match seen? {
-        Seen::Finished { status, exit } => {
-            console.talk(format_args!("{}: {}", status.name, sentence(Place::Pool, &status, Left::Untold)));
+        ViewEnd::Finished { status, exit } => {
+            console.talk(format_args!(
+                "{}: {}",
+                status.name,
+                sentence(RunPlace::Pool, &status, TimeLeft::Untold)
+            ));
             if let Some(text) = why_abandoned(connection, &status).await {
                 console.talk(text);
             }
             console.talk(format_args!("`speedup report {experiment}` shows the report."));
             Ok(exit)
         }
-        Seen::Stuck { reason } => Err(stuck(experiment, &reason)),
-        Seen::Detached { paused, exit } => {
+        ViewEnd::Stuck { reason } => Err(stuck(experiment, &reason)),
+        ViewEnd::Detached { paused, exit } => {
             tell_detached(experiment, paused, console);
             Ok(exit)
         }
@@ -93,7 +97,7 @@ async fn in_lines(
     waiting: &HostWait,
     hopeless: impl Future<Output = Failure>,
 ) -> Result<Exit, Failure> {
-    let mut progress = Progress::of_pool(console);
+    let mut progress = Progress::for_pool(console);
     let watched = tokio::select! {
         watched = follow(connection, experiment, waiting, &mut progress) => watched,
         failure = hopeless => Err(failure),
@@ -118,8 +122,8 @@ async fn follow(
     loop {
         let status = tokio::select! {
             told = follower.next() => match told? {
-                Told::Status(status) => status,
-                Told::Away { failure } => {
+                FollowUpdate::Status(status) => status,
+                FollowUpdate::Away { failure } => {
                     let cause = failure.error.root_cause();
                     progress.say(&format!("The coordinator does not answer; retrying: {cause}"));
                     continue;
@@ -136,15 +140,15 @@ async fn follow(
         };
         waiting.note(&status);
         progress.show(&status);
-        match Standing::from(status.as_ref()) {
-            Standing::Open => {}
-            Standing::Finished(exit) => {
+        match ExperimentStanding::from(status.as_ref()) {
+            ExperimentStanding::Open => {}
+            ExperimentStanding::Finished(exit) => {
                 if let Some(text) = why_abandoned(connection, &status).await {
                     progress.say(&text);
                 }
                 return Ok(exit);
             }
-            Standing::Stuck { reason } => return Err(stuck(experiment, &reason)),
+            ExperimentStanding::Stuck { reason } => return Err(stuck(experiment, &reason)),
         }
     }
 }

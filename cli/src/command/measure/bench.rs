@@ -37,18 +37,18 @@ use crate::{
     plan::files::LocalFiles, plan::repository::GitRefusal, plan::repository::Range,
     plan::source::TagArguments, plan::source::drawn_seed, samples::named::NamedSamples,
     samples::named::NamedSeries, samples::named::Samples, samples::named::SetName, session::Remainder,
-    session::Session, session::Telling,
+    session::ReportingOptions, session::Session,
 };
 use bounds::Bounds;
-use checkout::{Checkout, Keeper};
+use checkout::{Checkout, CheckoutGuard};
 use experiment::Setting;
 use exports::Exports;
-use inherited::Inherited;
-use measured::Measured;
+use inherited::CommandEnvironment;
+use measured::MeasuredCommands;
 use shell::Shell;
 use streams::{Destination, OutputWord, Streams};
 use timing::{SortOrder, TimeUnit, Timing};
-use variant::{Given, Scan, Variant};
+use variant::{CommandArguments, Scan, Variant};
 
 /// What Git goes by in the environment.
 const OF_GIT: &str = "GIT_";
@@ -80,118 +80,122 @@ pub(crate) struct Arguments {
     /// Compare two commits of this repository
     ///
     /// A..B measures B against A, A...B against their merge base. Each commit is measured in a copy of its files, which is removed afterwards. What is not committed is in neither.
-    #[arg(long, value_name = "A..B", value_parser = range, conflicts_with = "reference")]
+    #[arg(long, value_name = "A..B", value_parser = range, conflicts_with = "reference", help_heading = "Commands")]
     git: Option<Range>,
     /// With --git, build each commit by this command
     ///
     /// It is a line of the shell, executed in the copy of each commit, and is not timed.
-    #[arg(long, value_name = "COMMAND", requires = "git")]
+    #[arg(long, value_name = "COMMAND", requires = "git", help_heading = "Commands")]
     build: Option<String>,
     /// Untimed executions of each command before the first timed run
-    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = "Number of runs")]
     warmup: u32,
     /// Shell command to run before each timed run, untimed; one for all commands, or one per command
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", help_heading = "Execution")]
     prepare: Vec<String>,
     /// Shell command to run after each timed run, untimed; one for all commands, or one per command
-    #[arg(short = 'C', long, value_name = "COMMAND")]
+    #[arg(short = 'C', long, value_name = "COMMAND", help_heading = "Execution")]
     conclude: Vec<String>,
     /// Shell command to run first; with parameters, once per value
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", help_heading = "Execution")]
     setup: Option<String>,
     /// Shell command to run last; with parameters, once per value
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", help_heading = "Execution")]
     cleanup: Option<String>,
     /// The baseline, in front of the other commands; it has no parameters
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
     reference: Option<String>,
     /// The name of the reference command
-    #[arg(long, value_name = "NAME", requires = "reference")]
+    #[arg(long, value_name = "NAME", requires = "reference", help_heading = "Commands")]
     reference_name: Option<String>,
     /// The shell and its options; `none` is --no-shell, `default` is /bin/sh, whose start-up is part of every time
     #[arg(short = 'S', long, value_name = "SHELL", default_value = "default", hide_default_value = true)]
+    #[arg(help_heading = "Execution")]
     shell: Shell,
     /// Execute the commands without a shell
-    #[arg(short = 'N', long = "no-shell", conflicts_with = "shell")]
+    #[arg(short = 'N', long = "no-shell", conflicts_with = "shell", help_heading = "Execution")]
     no_shell: bool,
     /// The standard input of the commands: a file, or null [default: null]
-    #[arg(long, value_name = "WHERE")]
+    #[arg(long, value_name = "WHERE", help_heading = "Execution")]
     input: Option<PathBuf>,
     /// Where the output of the commands goes, once or once per command: pipe (memory, the default), null, inherit
     /// (standard error), or a path with a slash
-    #[arg(long, value_name = "WHERE")]
+    #[arg(long, value_name = "WHERE", help_heading = "Execution")]
     output: Vec<OutputWord>,
     /// Show the output of the commands; the same as --output inherit
-    #[arg(long)]
+    #[arg(long, help_heading = "Execution")]
     show_output: bool,
     /// Replace {VAR} in the commands by each of these comma-separated values (\, is a comma)
     #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append,
-        allow_hyphen_values = true)]
+        allow_hyphen_values = true, help_heading = "Commands")]
     parameter_list: Vec<String>,
     /// Replace {VAR} in the commands by each number from MIN to MAX
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], action = clap::ArgAction::Append,
-        allow_negative_numbers = true)]
+        allow_negative_numbers = true, help_heading = "Commands")]
     parameter_scan: Vec<String>,
     /// The step of the parameter scans
     #[arg(short = 'D', long, value_name = "STEP", default_value = "1", requires = "parameter_scan")]
+    #[arg(help_heading = "Commands")]
     parameter_step_size: String,
     /// Accept runs with a nonzero exit code: with these, or with any
-    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
-    ignore_failure: Option<experiment::Ignored>,
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all", help_heading = "Execution")]
+    ignore_failure: Option<experiment::IgnoredExits>,
     /// The name of a command, in the order of the commands
-    #[arg(short = 'n', long, value_name = "NAME")]
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Commands")]
     command_name: Vec<String>,
     /// An environment variable for the commands; without a value, the one of this shell
-    #[arg(long, value_name = "NAME[=VALUE]")]
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Execution")]
     env: Vec<String>,
     /// Pass on only the environment variables that --env names, as in a plan
-    #[arg(long)]
+    #[arg(long, help_heading = "Execution")]
     clean_env: bool,
     /// A run that takes longer fails
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span, help_heading = "Execution")]
     timeout: Span,
     /// The confidence level of tests and intervals
-    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level, help_heading = "Statistics")]
     confidence: ConfidenceLevel,
     /// Verdicts are on the ratio of these [default: trimmed]
-    #[arg(long, value_name = "OF", value_parser = centers())]
+    #[arg(long, value_name = "OF", value_parser = centers(), help_heading = "Statistics")]
     center: Option<Center>,
     /// The share of the runs that a trimmed mean leaves out at each end [default: 0.1]
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share, help_heading = "Statistics")]
     trim: Option<f64>,
     /// Times within this share of each other count as the same, such as 1%
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin, help_heading = "Statistics")]
     margin: Option<f64>,
     /// Also give a verdict on this quantile of the times, such as 0.99
-    #[arg(long, value_name = "Q")]
+    #[arg(long, value_name = "Q", help_heading = "Statistics")]
     quantile: Vec<f64>,
     /// Measure the baseline a second time under another name, to show what differs by chance
-    #[arg(long)]
+    #[arg(long, help_heading = "Statistics")]
     control: bool,
     /// The random seed [default: drawn at random]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Statistics")]
     seed: Option<u64>,
     #[command(flatten)]
     tags: TagArguments,
     #[command(flatten)]
     exports: Exports,
     /// The unit in tables of times [default: one that fits]
-    #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT", help_heading = "Results")]
     time_unit: Option<TimeUnit>,
     /// The order of the tables of times
     #[arg(long, value_enum, value_name = "METHOD", default_value_t, hide_default_value = true)]
+    #[arg(help_heading = "Results")]
     sort: SortOrder,
     /// How much to show, and how
     #[arg(long, value_enum, value_name = "TYPE", default_value_t, hide_default_value = true)]
+    #[arg(help_heading = "Results")]
     style: Style,
     /// Save the times under a name, for `speedup compare --baseline`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Results")]
     save_baseline: Option<SetName>,
     /// The data directory [default: $XDG_STATE_HOME/speedup/local; local-2 and so on while other commands measure]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Results")]
     data: Option<PathBuf>,
     /// Print the report in this form [default: table]
-    #[arg(long, value_enum, value_name = "FORM")]
+    #[arg(long, value_enum, value_name = "FORM", help_heading = "Results")]
     format: Option<Output>,
     #[command(flatten)]
     gate: GateArguments,
@@ -217,7 +221,7 @@ enum Style {
 
 impl Style {
     /// The console in this style.
-    fn of(self, console: &Console) -> Console {
+    fn console(self, console: &Console) -> Console {
         let with = |color, interactive| Console { interactive, ..Console::new(color) };
         match self {
             Self::Auto => console.clone(),
@@ -237,10 +241,14 @@ impl Arguments {
     }
 
     fn answer(&self) -> Output {
+        if let Some(form) = self.format {
+            return form;
+        }
+        // Of several, the last counts, as of other options.
         let forms = self.output.iter().rev();
         let mut forms =
             forms.filter_map(|word| if let OutputWord::Answer(form) = word { Some(*form) } else { None });
-        self.format.or_else(|| forms.next()).unwrap_or_default()
+        forms.next().unwrap_or_default()
     }
 
     /// Where each command reads from and writes to.
@@ -264,18 +272,19 @@ impl Arguments {
             None => path,
         };
         let input = input.map(absolute);
-        let of = |(at, variant): (usize, &Variant)| {
+        let mut all = Vec::new();
+        for (at, variant) in variants.iter().enumerate() {
             let output = variant.own(at, variants, &given, "--output")?.cloned().unwrap_or_default();
-            let output = output.at(absolute);
-            let streams = Streams { input: input.clone(), output };
-            streams.claim().map(|()| streams)
-        };
-        variants.iter().enumerate().map(of).collect()
+            let streams = Streams { input: input.clone(), output: output.at(absolute) };
+            streams.claim()?;
+            all.push(streams);
+        }
+        Ok(all)
     }
 
     fn variants(&self) -> Result<Vec<Variant>, Failure> {
         let scans = Scan::all(&self.parameter_list, &self.parameter_scan, &self.parameter_step_size)?;
-        let given = Given {
+        let given = CommandArguments {
             commands: &self.commands,
             names: &self.command_name,
             reference: self.reference.as_deref(),
@@ -285,13 +294,20 @@ impl Arguments {
         // Two commits of each.
         let measured = variants.len() * if self.git.is_some() { 2 } else { 1 };
         self.bounds.check(measured)?;
-        let wants_two = [(self.gate.is_asked(), "a gate"), (self.control, "--control")];
-        if let Some((_, what)) = wants_two.into_iter().find(|(is_asked, _)| *is_asked && measured < 2) {
-            return Err(Failure::usage(anyhow!("{what} needs a comparison, but there is only one command"))
-                .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'"));
+        if measured < 2 && self.gate.is_asked() {
+            return Err(only_one("a gate"));
+        }
+        if measured < 2 && self.control {
+            return Err(only_one("--control"));
         }
         Ok(variants)
     }
+}
+
+/// The refusal of what needs two commands where there is one.
+fn only_one(what: &str) -> Failure {
+    Failure::usage(anyhow!("{what} needs a comparison, but there is only one command"))
+        .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'")
 }
 
 /// The range of `--git`.
@@ -303,7 +319,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let gate = arguments.gate.gate()?;
     let variants = arguments.variants()?;
     let streams = arguments.streams(&variants)?;
-    let mut console = arguments.style.of(console);
+    let mut console = arguments.style.console(console);
     // What the commands write would stand in the midst of a line that is drawn anew.
     console.interactive &= streams.iter().all(|streams| streams.output != Destination::Here);
     let console = &console;
@@ -315,10 +331,10 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     // In a hook, Git says where its repository and index are: the copies of commits are not there.
     let is_of_git = |name: &OsString| arguments.git.is_some() && name.to_string_lossy().starts_with(OF_GIT);
     let shell = std::env::vars_os().filter(|(name, _)| !is_of_git(name));
-    let inherited = Inherited::new(shell, arguments.clean_env, &arguments.env)?;
+    let inherited = CommandEnvironment::new(shell, arguments.clean_env, &arguments.env)?;
     let seed = arguments.seed.map_or_else(drawn_seed, Seed);
     let environment = &inherited.variables;
-    let mut keeper = arguments.git.as_ref().map(|_| Keeper::start()).transpose()?;
+    let mut keeper = arguments.git.as_ref().map(|_| CheckoutGuard::start()).transpose()?;
     let checkouts = match arguments.git.as_ref().zip(keeper.as_ref()) {
         Some((range, keeper)) => Checkout::all(range, keeper, console)?,
         None => Vec::new(),
@@ -336,7 +352,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     claim_kept(&arguments, &first)?;
     tell(&variants, &inherited, console);
     if let Some((keeper, line)) = keeper.as_mut().zip(arguments.build.as_ref()) {
-        keeper.build(&checkouts, &first, &arguments.shell().of_line(line), console)?;
+        keeper.build(&checkouts, &first, &arguments.shell().argv_of_line(line), console)?;
     }
     let shell = arguments.shell();
     let lines = |what: &str, line: &Option<String>| {
@@ -350,14 +366,14 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let done = match settled(&arguments, setting, &first, console) {
         Ok(experiment) => {
             let rest = if checkouts.is_empty() { Remainder::Left } else { Remainder::Cancelled };
-            let telling = Telling { extent: Extent::Brief, output: arguments.answer(), gate, rest };
+            let telling = ReportingOptions { extent: Extent::Brief, output: arguments.answer(), gate, rest };
             measure(experiment, Session::start(console, arguments.data.as_deref()).await?, telling).await
         }
         Err(failure) => Err(failure),
     };
     // What was set up is cleaned up, whatever happened in between.
     let cleaned = lines("the cleanup", &arguments.cleanup);
-    let removed = keeper.map_or(Ok(()), Keeper::remove);
+    let removed = keeper.map_or(Ok(()), CheckoutGuard::remove);
     let (exit, series) = done?;
     cleaned?;
     removed?;
@@ -373,7 +389,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 async fn measure(
     experiment: Experiment,
     mut session: Session<'_>,
-    telling: Telling,
+    telling: ReportingOptions,
 ) -> Result<(Exit, Vec<Series>), Failure> {
     let done = session.conduct(experiment, &LocalFiles::default(), telling).await;
     let measured = match &done {
@@ -390,7 +406,7 @@ pub(crate) async fn show_times(
     experiment: ExperimentId,
     console: &Console,
 ) -> Result<(), Failure> {
-    let Some(Measured { series, level }) = measured::read(connection, experiment).await? else {
+    let Some(MeasuredCommands { series, level }) = measured::read(connection, experiment).await? else {
         return Ok(());
     };
     let timings = Timing::all(&series);
@@ -401,7 +417,7 @@ pub(crate) async fn show_times(
 }
 
 /// What is about to be executed, and with what.
-fn tell(variants: &[Variant], inherited: &Inherited, console: &Console) {
+fn tell(variants: &[Variant], inherited: &CommandEnvironment, console: &Console) {
     for Variant { name, command, .. } in variants {
         console.talk(format_args!("{name}: {command}"));
     }
@@ -480,7 +496,9 @@ fn show_and_keep(
     let in_files = timing::sorted(&timings, arguments.sort == SortOrder::MeanTime);
     arguments.exports.write(series, &in_files, arguments.time_unit, arguments.confidence, console)?;
     // Half of what was planned is no baseline.
-    if let Some(name) = arguments.save_baseline.as_ref().filter(|_| !exit.is_by_signal()) {
+    if let Some(name) = &arguments.save_baseline
+        && !exit.is_by_signal()
+    {
         NamedSamples::open()?.save(name, &samples(series))?;
     }
     Ok(())

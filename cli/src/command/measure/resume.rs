@@ -9,7 +9,7 @@ use crate::command::experiments::{change::ExperimentArguments, change::change};
 use crate::{
     arguments::Output, connection::require_data, connection::selector::Selector, connection::started,
     console::Console, console::render::report::Extent, exit::Exit, exit::failure::Failure,
-    session::Remainder, session::Session, session::Telling,
+    session::Remainder, session::ReportingOptions, session::Session,
 };
 
 /// Resumes a paused experiment or an interrupted run
@@ -28,15 +28,19 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let Arguments { experiment: change_of, data } = arguments;
-    let telling =
-        Telling { extent: Extent::Brief, output: change_of.output(), gate: None, rest: Remainder::Left };
+    let telling = ReportingOptions {
+        extent: Extent::Brief,
+        output: change_of.output(),
+        gate: None,
+        rest: Remainder::Left,
+    };
     if let Some(data) = data {
         require_data(&data)?;
         return go_on(console, &data, &change_of.experiment, false, telling).await;
     }
     if !change_of.coordinator.is_given()
         && let Some(started) = change_of.experiment.started(started::all())?
-        && let Some(data) = started.place.of_no_process()
+        && let Some(data) = started.place.unserved_directory()
     {
         require_data(data)?;
         return go_on(console, data, &started.experiment.into(), true, telling).await;
@@ -50,7 +54,7 @@ async fn go_on(
     data: &Path,
     which: &Selector,
     is_noted: bool,
-    telling: Telling,
+    telling: ReportingOptions,
 ) -> Result<Exit, Failure> {
     let (mut session, left) = Session::reopen(console, data, which, is_noted).await?;
     let is_read = telling.output == Output::Table;

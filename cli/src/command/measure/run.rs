@@ -11,8 +11,8 @@ use speedup_core::plan::Plan;
 use crate::{
     arguments::OutputArgument, connection::SourceArguments, console::Console,
     console::render::report::Extent, exit::Exit, exit::failure::Failure, gate::GateArguments, plan::commits,
-    plan::doubt, plan::dropped, plan::source::PlanArguments, session::Remainder, session::Session,
-    session::Telling,
+    plan::doubt, plan::dropped, plan::source::PlanArguments, session::Remainder, session::ReportingOptions,
+    session::Session,
 };
 
 /// Runs a plan on this machine, and reports
@@ -47,8 +47,12 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     commits::tell(&experiment, console);
     dropped::tell(&experiment, console);
     let session = Session::start(console, arguments.data.as_deref()).await?;
-    let telling =
-        Telling { extent: Extent::Brief, output: arguments.output.output, gate, rest: Remainder::Left };
+    let telling = ReportingOptions {
+        extent: Extent::Brief,
+        output: arguments.output.output,
+        gate,
+        rest: Remainder::Left,
+    };
     session.carry_out(experiment, &files, telling).await
 }
 

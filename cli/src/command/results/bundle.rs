@@ -106,14 +106,14 @@ fn hosts_of(pieces: &[v1::ExportChunk]) -> Result<BTreeSet<HostId>, Failure> {
     Ok(hosts)
 }
 
-type Packed = (Manifest, Vec<(&'static str, Vec<u8>)>);
+type BundleParts = (Manifest, Vec<(&'static str, Vec<u8>)>);
 
 fn pack(
     experiment: ExperimentId,
     asked: Asked,
     pieces: Vec<v1::ExportChunk>,
     hosts: Vec<u8>,
-) -> Result<Packed, Failure> {
+) -> Result<BundleParts, Failure> {
     let (_, plan) = contents::planned(&pieces)?;
     let (observations, table) = (contents::encoded(&pieces), contents::table(&pieces)?);
     // The report is of these observations, whatever the experiment has by now.
@@ -139,14 +139,14 @@ fn pack(
         name: plan.experiment.name.clone(),
         seed: plan.experiment.seed.0,
         report: asked,
-        files: files.iter().map(|(name, content)| Listed::of(name, content)).collect(),
+        files: files.iter().map(|(name, content)| Listed::new(name, content)).collect(),
     };
     Ok((manifest, files))
 }
 
 /// Half a bundle must not look like a whole one.
 fn write(path: &Path, manifest: &Manifest, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
-    let (file, draft) = Draft::of(path)?;
+    let (file, draft) = Draft::begin(path)?;
     let written = archive::write(manifest, files, BufWriter::new(file));
     let written = written.map_err(|error| draft.refused(error));
     draft.end(written)

@@ -3,16 +3,17 @@
 use std::{io, io::BufWriter, io::IsTerminal as _, io::Write, iter, path::Path, path::PathBuf};
 
 use anyhow::{Error, anyhow};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use speedup_core::value::id::ExperimentId;
 use speedup_observations::{ExportForm, PagesError, RowForm, RowsPer, RunSheet, write_parquet, write_rows};
 use tokio::task::spawn_blocking;
 
 use crate::command::statistics::baseline::{self, ExportFormat};
 use crate::{
-    connection::Connection, connection::SourceArguments, connection::selector::Selector, console::Console,
-    console::Out, console::Reader, exit::Exit, exit::failure::Failure, results::attempts::Attempts,
-    results::attempts::Page, results::draft::Draft, samples::named::SetName,
+    arguments::words::Words, arguments::words::words, connection::Connection, connection::SourceArguments,
+    connection::selector::Selector, console::Console, console::Reader, console::StandardOutput, exit::Exit,
+    exit::failure::Failure, results::attempts::Attempts, results::attempts::Page, results::draft::Draft,
+    samples::named::SetName,
 };
 
 /// Bytes gathered before they are written.
@@ -37,78 +38,42 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
     /// Write the rows in this form
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "csv", value_parser = forms())]
+    format: ExportForm,
     /// What else has a row, where several hosts served a run
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    per: Per,
+    #[arg(long, value_name = "WHAT", default_value = "attempt", value_parser = row_units())]
+    per: RowsPer,
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
 }
 
-/// The form of an export.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Comma-separated values with a header line (RFC 4180)
-    #[default]
-    Csv,
-    /// One JSON object per line, with the kept output of runs
-    Jsonl,
-    /// Apache Parquet: typed, compressed columns, with the kept output
-    Parquet,
-    /// Apache Arrow (an IPC file, also called Feather), with the kept output
-    Arrow,
-    /// The same as an IPC stream, for pipes
-    ArrowStream,
-    /// The sample as Go benchmark text, for benchstat
-    Go,
-    /// The sample as hyperfine's JSON
-    Hyperfine,
-    /// The sample as the JSON of hyperfine before version 2
-    Hyperfine1,
+/// The forms of an export.
+fn forms() -> Words<ExportForm> {
+    words([
+        ("csv", ExportForm::Csv, "Comma-separated values with a header line (RFC 4180)"),
+        ("jsonl", ExportForm::Jsonl, "One JSON object per line, with the kept output of runs"),
+        ("parquet", ExportForm::Parquet, "Apache Parquet: typed, compressed columns, with the kept output"),
+        ("arrow", ExportForm::Arrow, "Apache Arrow (an IPC file, also called Feather), with the kept output"),
+        ("arrow-stream", ExportForm::ArrowStream, "The same as an IPC stream, for pipes"),
+        ("go", ExportForm::Go, "The sample as Go benchmark text, for benchstat"),
+        ("hyperfine", ExportForm::Hyperfine, "The sample as hyperfine's JSON"),
+        ("hyperfine1", ExportForm::Hyperfine1, "The sample as the JSON of hyperfine before version 2"),
+    ])
 }
 
 /// What a row is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Per {
-    /// The attempt, as the host reported it that started the program
-    #[default]
-    Attempt,
-    /// That, and each other host
-    Host,
-    /// Those, and each rank, where the plan times ranks
-    Rank,
-}
-
-impl Per {
-    const fn rows(self) -> RowsPer {
-        match self {
-            Self::Attempt => RowsPer::Attempt,
-            Self::Host => RowsPer::Host,
-            Self::Rank => RowsPer::Rank,
-        }
-    }
-}
-
-impl Format {
-    const fn form(self) -> ExportForm {
-        match self {
-            Self::Csv => ExportForm::Csv,
-            Self::Jsonl => ExportForm::Jsonl,
-            Self::Parquet => ExportForm::Parquet,
-            Self::Arrow => ExportForm::Arrow,
-            Self::ArrowStream => ExportForm::ArrowStream,
-            Self::Go => ExportForm::Go,
-            Self::Hyperfine => ExportForm::Hyperfine,
-            Self::Hyperfine1 => ExportForm::Hyperfine1,
-        }
-    }
+fn row_units() -> Words<RowsPer> {
+    words([
+        ("attempt", RowsPer::Attempt, "The attempt, as the host reported it that started the program"),
+        ("host", RowsPer::Host, "That, and each other host"),
+        ("rank", RowsPer::Rank, "Those, and each rank, where the plan times ranks"),
+    ])
 }
 
 pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     if let Some(name) = SetName::from_selector(&arguments.experiment) {
-        return of_samples(&name?, &arguments, console);
+        return export_samples(&name?, &arguments, console);
     }
     let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
     let written = write_to(&connection, experiment, &arguments).await;
@@ -117,15 +82,15 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 /// Samples that were imported are values without runs on hosts, and so have fewer columns.
-fn of_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+fn export_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let format = match arguments.format {
-        Format::Csv => ExportFormat::Csv,
-        Format::Jsonl => ExportFormat::Jsonl,
-        Format::Go => ExportFormat::Go,
-        Format::Hyperfine => ExportFormat::Hyperfine,
-        Format::Hyperfine1 => ExportFormat::Hyperfine1,
-        Format::Parquet => return parquet_of_samples(name, &arguments.output, console),
-        Format::Arrow | Format::ArrowStream => {
+        ExportForm::Csv => ExportFormat::Csv,
+        ExportForm::Jsonl => ExportFormat::Jsonl,
+        ExportForm::Go => ExportFormat::Go,
+        ExportForm::Hyperfine => ExportFormat::Hyperfine,
+        ExportForm::Hyperfine1 => ExportFormat::Hyperfine1,
+        ExportForm::Parquet => return parquet_of_samples(name, &arguments.output, console),
+        ExportForm::Arrow | ExportForm::ArrowStream => {
             return Err(Failure::usage(anyhow!("imported samples have no form in Arrow"))
                 .hint("use --format parquet, which the same programs read"));
         }
@@ -139,9 +104,9 @@ fn parquet_of_samples(name: &SetName, path: &Path, console: &Console) -> Result<
     let failed = |result: io::Result<()>| result.map_err(unwritten).map(|()| Exit::Done);
     if path == Path::new("-") {
         refuse_terminal()?;
-        return failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, Out::default())));
+        return failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, StandardOutput::default())));
     }
-    let (file, draft) = Draft::of(path)?;
+    let (file, draft) = Draft::begin(path)?;
     draft.end(failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, file))).map(|_| ()))?;
     Ok(Exit::Done)
 }
@@ -166,19 +131,19 @@ async fn write_to(
 ) -> Result<(), Failure> {
     let per = arguments.per;
     let attempts = match per {
-        Per::Attempt => Attempts::open(connection, experiment).await?,
-        Per::Host | Per::Rank => Attempts::of_all_hosts(connection, experiment).await?,
+        RowsPer::Attempt => Attempts::open(connection, experiment).await?,
+        RowsPer::Host | RowsPer::Rank => Attempts::open_with_all_hosts(connection, experiment).await?,
     };
-    let (path, form) = (arguments.output.as_path(), arguments.format.form());
+    let (path, form) = (arguments.output.as_path(), arguments.format);
     if path == Path::new("-") {
         if form.is_binary() {
             refuse_terminal()?;
         }
-        let out = Out::default();
+        let out = StandardOutput::default();
         let reader = out.reader();
         return write(attempts, form, per, BufWriter::with_capacity(BUFFER, out), reader).await;
     }
-    let (file, draft) = Draft::of(path)?;
+    let (file, draft) = Draft::begin(path)?;
     let written = write(attempts, form, per, BufWriter::with_capacity(BUFFER, file), Reader::default()).await;
     draft.end(written)
 }
@@ -187,13 +152,13 @@ async fn write_to(
 async fn write(
     attempts: Attempts,
     form: ExportForm,
-    per: Per,
+    per: RowsPer,
     to: impl Write + Send + 'static,
     reader: Reader,
 ) -> Result<(), Failure> {
     let written = spawn_blocking(move || {
         let Attempts { status, plan, mut pages } = attempts;
-        let sheet = RunSheet::new(&status, &plan).per(per.rows());
+        let sheet = RunSheet::new(&status, &plan).per(per);
         let form = RowForm::new(form, &sheet);
         let pages = iter::from_fn(|| pages.blocking_recv());
         let attempts = |page: Result<Page, Failure>| page.and_then(Page::read);

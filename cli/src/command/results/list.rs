@@ -8,8 +8,9 @@ use crate::command::{print_csv, print_json};
 use crate::{
     arguments::Form, arguments::FormArgument, connection::Connection, connection::SourceArguments,
     connection::directories, connection::selector, console::Console, console::moment,
-    console::render::table::Column, console::render::table::Ranked, console::render::table::print_fitted,
-    exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Shown,
+    console::render::table::Column, console::render::table::RankedColumn,
+    console::render::table::print_fitted, exit::Exit, exit::failure::Failure, exit::standing,
+    exit::standing::ExperimentSummary,
 };
 
 /// Lists experiments, newest first
@@ -38,16 +39,19 @@ impl Arguments {
 }
 
 /// Experiments of one place.
-struct Listed {
+struct ExperimentList {
     at: &'static str,
     experiments: Vec<ExperimentStatus>,
 }
 
 pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let places = match arguments.source.is_given() {
-        true => vec![of(arguments.source.connect().await?, COORDINATOR, arguments.most(), console).await?],
+        true => vec![
+            experiments_of(arguments.source.connect().await?, COORDINATOR, arguments.most(), console).await?,
+        ],
         false => everywhere(&arguments, console).await?,
     };
+    // A column for the place says something only where there are several.
     let is_one_place = places.iter().filter(|place| !place.experiments.is_empty()).count() < 2;
     let mut listed: Vec<(&'static str, ExperimentStatus)> = places
         .into_iter()
@@ -60,9 +64,12 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     }
     let (at, experiments): (Vec<_>, Vec<_>) = listed.into_iter().unzip();
     match arguments.output.output {
-        Form::Json => print_json(console, &experiments.iter().map(Shown::from).collect::<Vec<_>>())?,
+        Form::Json => {
+            print_json(console, &experiments.iter().map(ExperimentSummary::from).collect::<Vec<_>>())?;
+        }
         Form::Csv => {
-            let experiments: Vec<Shown<'_>> = experiments.iter().map(Shown::from).collect();
+            let experiments: Vec<ExperimentSummary<'_>> =
+                experiments.iter().map(ExperimentSummary::from).collect();
             print_csv(console, &experiments, &FIELDS)?;
         }
         Form::Table if experiments.is_empty() && !arguments.tags.is_empty() => {
@@ -84,16 +91,18 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 /// The experiments of the usual coordinator, and those that were measured on this machine without one.
-async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<Listed>, Failure> {
+async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<ExperimentList>, Failure> {
     let mut places = Vec::new();
     for data in directories::locals()?.into_iter().filter(|data| data.join("journal").is_dir()) {
         let data = SourceArguments { data: Some(data), ..SourceArguments::default() };
-        places.push(of(data.connect().await?, HERE, arguments.most(), console).await?);
+        places.push(experiments_of(data.connect().await?, HERE, arguments.most(), console).await?);
     }
     let coordinator = &arguments.source.coordinator;
     if places.is_empty() || coordinator.find()?.is_some() {
         match coordinator.connect().await {
-            Ok(connection) => places.push(of(connection, COORDINATOR, arguments.most(), console).await?),
+            Ok(connection) => {
+                places.push(experiments_of(connection, COORDINATOR, arguments.most(), console).await?);
+            }
             Err(failure) if places.is_empty() => return Err(failure),
             Err(failure) => {
                 console
@@ -104,19 +113,19 @@ async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<List
     Ok(places)
 }
 
-async fn of(
+async fn experiments_of(
     connection: Connection,
     at: &'static str,
     limit: u32,
     console: &Console,
-) -> Result<Listed, Failure> {
+) -> Result<ExperimentList, Failure> {
     let listed = selector::list(&mut connection.experiments(), limit).await;
     hosts::tell_if_it_stands_still(&connection, console).await;
     for words in selector::failing(&connection).await.unwrap_or_default() {
         console.warn(format_args!("{words}."));
     }
     connection.close().await;
-    Ok(Listed { at, experiments: listed? })
+    Ok(ExperimentList { at, experiments: listed? })
 }
 
 /// What was measured on this machine without a coordinator.
@@ -150,7 +159,7 @@ const FIELDS: [&str; 22] = [
 const NAME: usize = 1;
 /// How many columns come before the place.
 const AT: usize = 8;
-const COLUMNS: [Ranked; 9] = [
+const COLUMNS: [RankedColumn; 9] = [
     (Column::Words("id"), 0),
     (Column::Words("name"), 0),
     (Column::Words("phase"), 0),
@@ -183,7 +192,7 @@ mod tests {
     #[test]
     fn every_column_of_csv_is_a_field_of_the_json() {
         let status = status();
-        let json = serde_json::to_value(Shown::from(&status)).unwrap();
+        let json = serde_json::to_value(ExperimentSummary::from(&status)).unwrap();
         for field in FIELDS {
             assert!(json.pointer(&format!("/{}", field.replace('.', "/"))).is_some(), "{field}: {json}");
         }

@@ -133,7 +133,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             .hint("omit --section, or use --format terminal, md, html or latex"));
     }
     if let Some(name) = SetName::from_selector(&arguments.experiment) {
-        return of_samples(&name?, &arguments, format, console);
+        return report_samples(&name?, &arguments, format, console);
     }
     let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
     let wanted = ReportOptions {
@@ -158,7 +158,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     if console.interactive && arguments.extent() == Extent::Brief {
         console.talk(format_args!("`speedup report {} -v` shows all of the report.", arguments.experiment));
     }
-    gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&whole, console))
+    gate.map_or(Ok(Exit::Done), |gate| gate.judge_report(&whole, console))
 }
 
 /// The report of some of its benchmarks, where they are asked for.
@@ -181,7 +181,7 @@ fn write_drawings(
     console: &Console,
 ) -> Result<(), Failure> {
     let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let (text, drawings) = markdown::with_drawings(&extent.of(known(report)?), &stem);
+    let (text, drawings) = markdown::with_drawings(&extent.document(known(report)?), &stem);
     for DrawingFile { name, svg } in drawings {
         replace(&out.with_file_name(name), &svg)?;
     }
@@ -209,7 +209,7 @@ fn draws(format: Format) -> bool {
 }
 
 /// Samples that were imported have no plan and no hosts, which a report is about as well: what they say is a comparison.
-fn of_samples(
+fn report_samples(
     name: &SetName,
     arguments: &Arguments,
     format: Format,
@@ -244,7 +244,13 @@ fn of_samples(
         ))
         .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
     }
-    crate::command::statistics::compare::of_saved(name, arguments.confidence, arguments.gate, form, console)
+    crate::command::statistics::compare::report_saved(
+        name,
+        arguments.confidence,
+        arguments.gate,
+        form,
+        console,
+    )
 }
 
 /// The report in a form for people or machines.
@@ -267,7 +273,7 @@ fn written(
         Format::Bmf => return Ok(escaped(&bencher::json(known(report)?)).into_owned()),
         Format::GithubBenchmark => return Ok(escaped(&github_benchmark::json(known(report)?)).into_owned()),
     };
-    Ok(form(&extent.of(known(report)?)))
+    Ok(form(&extent.document(known(report)?)))
 }
 
 /// A report in the schema that is known here.

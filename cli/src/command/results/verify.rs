@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Verified {
+struct Verification {
     schema_version: u32,
     experiment: ExperimentId,
     name: String,
@@ -72,7 +72,7 @@ fn read(path: &Path) -> Result<(Manifest, Files), Failure> {
     archive::read(BufReader::new(file)).map_err(|error| Failure::refused(error).context(tried()))
 }
 
-fn verify(manifest: Manifest, files: &Files) -> Result<Verified, Failure> {
+fn verify(manifest: Manifest, files: &Files) -> Result<Verification, Failure> {
     let file = |name: &str| {
         let lacks =
             || Failure::usage(anyhow!("its manifest lists no {name}")).hint("it is not a bundle of a report");
@@ -84,7 +84,7 @@ fn verify(manifest: Manifest, files: &Files) -> Result<Verified, Failure> {
     let now = contents::report(manifest.experiment, manifest.report, pieces)?;
     let report_is_same = now.as_bytes() == before.as_slice();
     let found = if report_is_same { Vec::new() } else { places(before, &now)? };
-    Ok(Verified {
+    Ok(Verification {
         schema_version: manifest.schema_version,
         experiment: manifest.experiment,
         name: manifest.name,
@@ -104,7 +104,7 @@ fn places(before: &[u8], now: &str) -> Result<Vec<String>, Failure> {
     Ok(found.iter().map(ToString::to_string).collect())
 }
 
-impl Verified {
+impl Verification {
     fn text(&self) -> String {
         let mut text = format!("{} ({}): the report ", self.name, self.experiment);
         if self.report_is_same {

@@ -92,13 +92,13 @@ pub(crate) enum ExportFormat {
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct BaselineList {
     schema_version: u32,
     names: Vec<SetName>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct SavedSamples {
     schema_version: u32,
     name: SetName,
     samples: Vec<ShownSample>,
@@ -133,7 +133,7 @@ fn list(kept: &NamedSamples, arguments: &ListArguments, console: &Console) -> Re
     match arguments.output.output {
         Form::Table => print(console, &of_sheet(&sheet, console.out)),
         Form::Csv => print(console, &sheet.csv()),
-        Form::Json => print_json(console, &Listed { schema_version: SCHEMA_VERSION, names }),
+        Form::Json => print_json(console, &BaselineList { schema_version: SCHEMA_VERSION, names }),
     }
 }
 
@@ -152,7 +152,7 @@ fn show(kept: &NamedSamples, arguments: &ShowArguments, console: &Console) -> Re
         Form::Csv => print(console, &sheet(&samples).csv()),
         Form::Json => {
             let name = arguments.name.clone();
-            print_json(console, &Shown { schema_version: SCHEMA_VERSION, name, samples })
+            print_json(console, &SavedSamples { schema_version: SCHEMA_VERSION, name, samples })
         }
     }
 }

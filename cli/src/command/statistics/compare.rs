@@ -66,22 +66,22 @@ pub(crate) struct Arguments {
     faster_by: Vec<f64>,
     /// The weight of each benchmark in overall numbers: equal, fraction (its share of the baseline's time), or one weight
     /// per benchmark of the baseline, such as 2,1,0.5
-    #[arg(long, value_name = "WEIGHTS", allow_hyphen_values = true, default_value = "equal", value_parser = weights)]
+    #[arg(long, value_name = "WEIGHTS", allow_hyphen_values = true, default_value = "equal", value_parser = weights, help_heading = "Suite")]
     weights: BenchmarkWeights,
     /// The benchmarks were drawn at random, so that a proportion of them applies to other programs too
-    #[arg(long)]
+    #[arg(long, help_heading = "Suite")]
     drawn: bool,
     /// The number of benchmarks from which they were drawn, without replacement
-    #[arg(long, value_name = "N", requires = "drawn", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "drawn", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Suite")]
     population: Option<u64>,
     /// The metric, if the files have several [default: wall]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Versions")]
     metric: Option<String>,
     /// The baseline: a version in the files, or else samples saved under this name [default: the first version]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Versions")]
     baseline: Option<String>,
     /// Save the candidate's samples under a name, for --baseline in later comparisons
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Versions")]
     save_baseline: Option<SetName>,
     #[command(flatten)]
     reading: ReadingArguments,
@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
 
 /// The answer with what only the files tell.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct PrintedAnswer<'a> {
     #[serde(flatten)]
     answer: &'a Answer,
     metric: &'a str,
@@ -194,7 +194,7 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
     };
     print(console, &text)?;
     gate.map_or(Ok(Exit::Done), |gate| {
-        gate.of_answer(&answer, || answer::markdown(&answer, subject), console)
+        gate.judge_answer(&answer, || answer::markdown(&answer, subject), console)
     })
 }
 
@@ -206,7 +206,7 @@ fn noise_of(arguments: &GateArguments, gate: Option<Gate>, method: &Method) -> R
 }
 
 /// What stands for a report where there are samples and nothing else: their comparison by the usual method.
-pub(crate) fn of_saved(
+pub(crate) fn report_saved(
     name: &SetName,
     confidence: Option<ConfidenceLevel>,
     gate: GateArguments,
@@ -341,7 +341,7 @@ impl Arguments {
                 let subject = JunitSubject::for_samples(&versions.metric);
                 print(console, &junit::document(&subject, gates, self.gate.junit_rules()))?;
             }
-            let exit = gate.map_or(Exit::Done, |gate| gate.of_conclusions(gates.clone(), console));
+            let exit = gate.map_or(Exit::Done, |gate| gate.judge_conclusions(gates.clone(), console));
             if exit != Exit::Done {
                 failure.exit = exit;
             }
@@ -390,8 +390,13 @@ impl Arguments {
         }
     }
 
-    fn printed<'a>(&self, answer: &'a Answer, versions: &'a Versions, sources: &'a [Source]) -> Printed<'a> {
-        Printed {
+    fn printed<'a>(
+        &self,
+        answer: &'a Answer,
+        versions: &'a Versions,
+        sources: &'a [Source],
+    ) -> PrintedAnswer<'a> {
+        PrintedAnswer {
             answer,
             metric: &versions.metric,
             unit: versions.unit.to_string(),
@@ -410,6 +415,7 @@ fn keep(
 ) -> Result<(), Failure> {
     let compared = inquiry.suites.iter().zip(&versions.origins);
     let compared: Vec<_> = compared.filter(|(suite, _)| control != Some(suite.version.as_str())).collect();
+    // Several candidates under one name could not be told apart later.
     let [_, (candidate, origin)] = compared[..] else {
         let count = compared.len();
         return Err(Failure::usage(anyhow!(
@@ -441,7 +447,7 @@ fn keep(
     let are_commands = sources.iter().all(|source| source.imported.are_commands);
     let mut remarks = remarks(&[], &sources[*origin].imported.warnings);
     for missing in &candidate.missing {
-        remarks.extend(RemarkLine::of_missing(missing));
+        remarks.extend(RemarkLine::from_missing(missing));
     }
     NamedSamples::open()?.save(name, &Samples { series, are_commands, remarks })
 }

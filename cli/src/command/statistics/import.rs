@@ -11,7 +11,7 @@ use crate::console::render::counted;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::samples::compare::source::{ReadingArguments, Source};
-use crate::samples::compare::versions::{Placed, ResultNaming, blocks, metrics, placed};
+use crate::samples::compare::versions::{ResultNaming, VersionSeries, blocks, metrics, placed};
 use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetName, remarks};
 
 /// Saves samples that other tools measured under a name
@@ -39,8 +39,8 @@ pub(crate) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let sources = arguments.reading.sources(&arguments.files, console)?;
     sources.iter().for_each(|source| source.tell(console));
     let samples = match &sources[..] {
-        [only] => of_only_file(only)?,
-        several => of_files(several, console)?,
+        [only] => samples_of_file(only)?,
+        several => samples_of_files(several, console)?,
     };
     let kept = NamedSamples::open()?;
     let replaced = kept.has(&arguments.name);
@@ -55,7 +55,7 @@ pub(crate) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 }
 
 /// The series as they are, so that `compare` sees in them what it sees in the file.
-fn of_only_file(source: &Source) -> Result<Samples<'_>, Failure> {
+fn samples_of_file(source: &Source) -> Result<Samples<'_>, Failure> {
     let all = source.imported.series.iter();
     let named = all.map(|series| {
         let version = series.name.version.as_ref().map(ToString::to_string);
@@ -71,7 +71,7 @@ fn of_only_file(source: &Source) -> Result<Samples<'_>, Failure> {
 }
 
 /// Each file is a version, with the metrics that all of them have.
-fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>, Failure> {
+fn samples_of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>, Failure> {
     let mut series = Vec::new();
     for metric in metrics(sources) {
         if let Some(lacks) = sources.iter().find(|source| !source.has_metric(&metric)) {
@@ -80,7 +80,7 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
         }
         let placed = placed(sources, &metric)
             .map_err(|error| Failure::refused(error).context("cannot import the files"))?;
-        let named = |one: Placed<'s>| NamedSeries {
+        let named = |one: VersionSeries<'s>| NamedSeries {
             version: Some(one.version),
             series: one.series,
             blocks: one.blocks,

@@ -71,6 +71,7 @@ fn point(text: &str) -> Result<(u32, PathBuf), String> {
 
 pub(crate) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let mut points = arguments.points.clone();
+    // Efficiency is relative to the fewest hosts, which have to come first.
     points.sort_by_key(|(hosts, _)| *hosts);
     let (hosts, files): (Vec<u32>, Vec<PathBuf>) = points.into_iter().unzip();
     ScalingCurve::check(&hosts).map_err(Failure::refused)?;

@@ -21,7 +21,7 @@ pub(crate) enum Extent {
 
 impl Extent {
     /// So much of a report.
-    pub(crate) fn of(&self, report: &Report) -> Document {
+    pub(crate) fn document(&self, report: &Report) -> Document {
         match self {
             Self::Whole => Document::full(report),
             Self::Brief => Document::brief(report),

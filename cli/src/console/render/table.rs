@@ -17,12 +17,12 @@ const RESULTS: u8 = 2;
 const EMPTY: u8 = u8::MAX;
 
 /// Columns with the order in which they give way where there is little room: 0 never does, the highest first.
-pub(crate) type Ranked = (Column, u8);
+pub(crate) type RankedColumn = (Column, u8);
 
 /// Prints a table that is as wide as the terminal where data goes to one, and whole elsewhere. What is left out is told. The column
 /// `name` is the one whose words may be shortened.
 pub(crate) fn print_fitted(
-    columns: &[Ranked],
+    columns: &[RankedColumn],
     name: usize,
     rows: impl IntoIterator<Item = Vec<String>>,
     console: &Console,
@@ -40,7 +40,7 @@ pub(crate) fn print_fitted(
 /// A table of at most so many columns of text, and the headings of what is left out. Where not even what never gives way
 /// has room, the words of the column `name` are shortened.
 fn fitted(
-    columns: &[Ranked],
+    columns: &[RankedColumn],
     name: usize,
     mut rows: Vec<Vec<String>>,
     paint: Paint,
@@ -97,7 +97,7 @@ fn of_sheet_within(sheet: &Sheet, paint: Paint, width: Option<usize>) -> String 
         numbers += u8::from(!words[at] && numbers + 1 < EMPTY);
         (column, if words[at] { 0 } else { numbers.saturating_sub(RESULTS) })
     };
-    let ranked: Vec<Ranked> = sheet.columns().into_iter().enumerate().map(rank).collect();
+    let ranked: Vec<RankedColumn> = sheet.columns().into_iter().enumerate().map(rank).collect();
     let room = |at: &usize| widest(ranked[*at].0, *at, &rows);
     let name = (0..ranked.len()).filter(|at| words[*at]).max_by_key(room).unwrap_or(0);
     // Nobody misses what is empty.

@@ -38,15 +38,15 @@ pub(super) struct Pool {
 
 /// What is known of the experiment's attempts.
 #[derive(Debug, Default)]
-struct Ended {
+struct AttemptCounts {
     plan: Option<Plan>,
     by_host: HashMap<HostId, Counts>,
-    read: Option<Read>,
+    read: Option<LastRead>,
 }
 
 /// When the attempts were read last, and how long that took.
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct LastRead {
     at: Instant,
     took: Duration,
 }
@@ -60,7 +60,7 @@ struct Counts {
 
 /// Sends what the hosts do, every so often.
 pub(super) async fn ask(connection: &Connection, experiment: ExperimentId, style: Style, to: Sender<Pool>) {
-    let mut ended = Ended::default();
+    let mut ended = AttemptCounts::default();
     loop {
         // What cannot be read now is asked again; that the coordinator is away is told elsewhere.
         let _ = ended.read(connection, experiment).await;
@@ -73,7 +73,7 @@ pub(super) async fn ask(connection: &Connection, experiment: ExperimentId, style
     }
 }
 
-impl Ended {
+impl AttemptCounts {
     /// Counts the attempts anew when the last time is long enough ago.
     async fn read(&mut self, connection: &Connection, experiment: ExperimentId) -> Result<(), Failure> {
         if self.read.is_some_and(|read| read.at.elapsed() < read.took * REST) {
@@ -93,14 +93,17 @@ impl Ended {
                 }
             }
         }
-        let read = Some(Read { at: Instant::now(), took: begun.elapsed() });
+        let read = Some(LastRead { at: Instant::now(), took: begun.elapsed() });
         *self = Self { plan: Some(attempts.plan), by_host, read };
         Ok(())
     }
 
     fn counts(&self, host: &HostId) -> Option<Counts> {
         let is_counted = self.plan.as_ref().is_some_and(|plan| plan.runs() <= COUNTED_RUNS);
-        is_counted.then(|| self.by_host.get(host).copied().unwrap_or_default())
+        if !is_counted {
+            return None;
+        }
+        Some(self.by_host.get(host).copied().unwrap_or_default())
     }
 
     fn run(&self, lease: &Lease) -> String {
@@ -125,7 +128,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(wire: v1::HostStatus, experiment: ExperimentId, ended: &Ended) -> Option<Self> {
+    fn from_status(wire: v1::HostStatus, experiment: ExperimentId, ended: &AttemptCounts) -> Option<Self> {
         let lease = held_lease(&wire).ok().flatten();
         let host = HostId::try_from(wire.facts?.host).ok()?;
         let here = lease.as_ref().filter(|lease| lease.experiment == experiment);
@@ -140,7 +143,7 @@ impl Row {
             Standing::Serving if lease.is_some() => "on another experiment",
             Standing::Serving => "idle",
         };
-        let away_since = known_moment(wire.away_since.as_ref()).filter(|_| !wire.connected);
+        let away_since = if wire.connected { None } else { known_moment(wire.away_since.as_ref()) };
         Some(Self {
             state,
             away_since,
@@ -170,7 +173,7 @@ impl Row {
 async fn pool(
     connection: &Connection,
     experiment: ExperimentId,
-    ended: &Ended,
+    ended: &AttemptCounts,
     style: Style,
 ) -> Result<Pool, Status> {
     let mut client = connection.hosts();
@@ -180,7 +183,7 @@ async fn pool(
         let page = client.list(v1::ListHostsRequest { page_token, page_size: 0 }).await?.into_inner();
         page_token = page.next_page_token;
         more = !page_token.is_empty();
-        rows.extend(page.hosts.into_iter().filter_map(|host| Row::of(host, experiment, ended)));
+        rows.extend(page.hosts.into_iter().filter_map(|host| Row::from_status(host, experiment, ended)));
     }
     Ok(laid_out(&summary, rows, more, style))
 }
@@ -189,15 +192,16 @@ fn laid_out(summary: &v1::HostsSummary, mut rows: Vec<Row>, more: bool, style: S
     let sum = |of: fn(&v1::HostClassSummary) -> u32| -> u64 {
         summary.classes.iter().map(|class| u64::from(of(class))).sum()
     };
-    let (out, busy) = (sum(|class| class.out_of_service), sum(|class| class.busy));
+    let out = sum(|class| class.out_of_service);
     let connected = sum(|class| class.available) + out;
+    let busy = sum(|class| class.busy);
     let mut words = format!("{} connected, {busy} at work", counted(connected, "host"));
-    for (count, what) in
-        [(rows.iter().filter(|row| row.state == "away").count() as u64, "away"), (out, "out of service")]
-    {
-        if count > 0 {
-            words += &format!(", {count} {what}");
-        }
+    let away = rows.iter().filter(|row| row.state == "away").count();
+    if away > 0 {
+        words += &format!(", {away} away");
+    }
+    if out > 0 {
+        words += &format!(", {out} out of service");
     }
     if more {
         words += &format!("; the first {} are listed", rows.len());
@@ -213,7 +217,10 @@ fn laid_out(summary: &v1::HostsSummary, mut rows: Vec<Row>, more: bool, style: S
     ];
     let text = table(&columns, rows.iter().map(Row::fields), style.paint);
     let mut lines = text.lines().map(str::to_owned);
-    let heading = lines.next().filter(|_| !rows.is_empty()).unwrap_or_default();
+    let mut heading = lines.next().unwrap_or_default();
+    if rows.is_empty() {
+        heading.clear();
+    }
     Pool { summary: words, heading, lines: lines.collect() }
 }
 

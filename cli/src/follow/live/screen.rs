@@ -234,7 +234,7 @@ mod tests {
             for rows in 0..50 {
                 for style in [PLAIN, Style { paint: Paint::NONE, unicode: true }] {
                     let mut view = view(5_000);
-                    view.look(super::super::view::Look::End);
+                    view.look(super::super::view::ScrollStep::End);
                     let lines = lines(&mut view, Size { columns, rows }, style);
                     assert!(lines.len() == rows, "{columns}x{rows}: {}", lines.len());
                     let widest = lines.iter().map(|line| measure_text_width(line)).max();
@@ -249,12 +249,12 @@ mod tests {
         let (mut view, size) = (view(5_000), Size { columns: 80, rows: 30 });
         let seen = |view: &mut View| lines(view, size, PLAIN).join("\n");
         assert!(seen(&mut view).contains("h0000") && !seen(&mut view).contains("h4999"));
-        view.look(super::super::view::Look::End);
+        view.look(super::super::view::ScrollStep::End);
         let end = seen(&mut view);
         assert!(end.contains("h4999") && end.contains("-5000 of 5000") && !end.contains("h0000"), "{end}");
-        view.look(super::super::view::Look::Up);
+        view.look(super::super::view::ScrollStep::Up);
         assert!(!seen(&mut view).contains("h4999"));
-        view.look(super::super::view::Look::Home);
+        view.look(super::super::view::ScrollStep::Home);
         assert!(seen(&mut view).contains("h0000"));
     }
 

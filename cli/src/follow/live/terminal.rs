@@ -11,7 +11,7 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use tokio_stream::StreamExt as _;
 
-use super::{Size, view::Look};
+use super::{Size, view::ScrollStep};
 
 /// A terminal in raw mode, on its other screen. Talk goes to standard error, and so does this.
 pub(super) struct Terminal {
@@ -23,7 +23,7 @@ pub(super) struct Terminal {
 pub(super) enum Act {
     Detach,
     /// Looks elsewhere.
-    Look(Look),
+    Look(ScrollStep),
     /// Made the terminal larger or smaller.
     Resized,
     /// Nothing that has a meaning here.
@@ -95,24 +95,24 @@ impl Drop for Terminal {
 fn meaning(event: &Event) -> Act {
     match event {
         Event::Resize(..) => Act::Resized,
-        Event::Key(key) if key.kind != KeyEventKind::Release => of_key(key),
+        Event::Key(key) if key.kind != KeyEventKind::Release => act_of_key(key),
         _ => Act::Nothing,
     }
 }
 
-fn of_key(key: &KeyEvent) -> Act {
+fn act_of_key(key: &KeyEvent) -> Act {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('c') if control => Act::Detach,
         KeyCode::Char('l') if control => Act::Resized,
         KeyCode::Char('q' | 'Q') => Act::Detach,
-        KeyCode::Up | KeyCode::Char('k') => Act::Look(Look::Up),
-        KeyCode::Down | KeyCode::Char('j') => Act::Look(Look::Down),
-        KeyCode::PageUp => Act::Look(Look::PageUp),
-        KeyCode::PageDown | KeyCode::Char(' ') => Act::Look(Look::PageDown),
-        KeyCode::Home | KeyCode::Char('g') => Act::Look(Look::Home),
-        KeyCode::End | KeyCode::Char('G') => Act::Look(Look::End),
-        KeyCode::Tab | KeyCode::BackTab => Act::Look(Look::Other),
+        KeyCode::Up | KeyCode::Char('k') => Act::Look(ScrollStep::Up),
+        KeyCode::Down | KeyCode::Char('j') => Act::Look(ScrollStep::Down),
+        KeyCode::PageUp => Act::Look(ScrollStep::PageUp),
+        KeyCode::PageDown | KeyCode::Char(' ') => Act::Look(ScrollStep::PageDown),
+        KeyCode::Home | KeyCode::Char('g') => Act::Look(ScrollStep::Home),
+        KeyCode::End | KeyCode::Char('G') => Act::Look(ScrollStep::End),
+        KeyCode::Tab | KeyCode::BackTab => Act::Look(ScrollStep::Other),
         _ => Act::Nothing,
     }
 }

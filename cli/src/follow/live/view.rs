@@ -45,7 +45,7 @@ pub(super) struct Window {
 
 /// Where to look next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum ScrollStep {
     Up,
     Down,
     /// As many lines up as are seen.
@@ -103,17 +103,17 @@ impl View {
     }
 
     /// Looks elsewhere. What is beyond the end is brought back when the screen is laid out.
-    pub(super) fn look(&mut self, look: Look) {
+    pub(super) fn look(&mut self, look: ScrollStep) {
         let window = &mut self.windows[self.focus as usize];
         let page = window.rows.max(1);
         window.top = match look {
-            Look::Up => window.top.saturating_sub(1),
-            Look::Down => window.top.saturating_add(1),
-            Look::PageUp => window.top.saturating_sub(page),
-            Look::PageDown => window.top.saturating_add(page),
-            Look::Home => 0,
-            Look::End => usize::MAX,
-            Look::Other => {
+            ScrollStep::Up => window.top.saturating_sub(1),
+            ScrollStep::Down => window.top.saturating_add(1),
+            ScrollStep::PageUp => window.top.saturating_sub(page),
+            ScrollStep::PageDown => window.top.saturating_add(page),
+            ScrollStep::Home => 0,
+            ScrollStep::End => usize::MAX,
+            ScrollStep::Other => {
                 self.focus = match self.focus {
                     Pane::Hosts => Pane::Estimates,
                     Pane::Estimates => Pane::Hosts,

@@ -63,9 +63,11 @@ struct NoEcho(Option<Termios>);
 impl NoEcho {
     /// Begins, where this process may set its terminal.
     fn begin() -> Self {
-        let Some(before) = tcgetattr(io::stderr()).ok().filter(|_| console::is_in_foreground()) else {
+        // A process in the background would be stopped when it sets the terminal.
+        if !console::is_in_foreground() {
             return Self(None);
-        };
+        }
+        let Ok(before) = tcgetattr(io::stderr()) else { return Self(None) };
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHOCTL);
         Self(tcsetattr(io::stderr(), OptionalActions::Now, &quiet).is_ok().then_some(before))
@@ -74,9 +76,11 @@ impl NoEcho {
 
 impl Drop for NoEcho {
     fn drop(&mut self) {
-        if let Some(before) = self.0.take().filter(|_| console::is_in_foreground()) {
+        if let Some(before) = &self.0
+            && console::is_in_foreground()
+        {
             // A terminal that is gone needs nothing.
-            let _ = tcsetattr(io::stderr(), OptionalActions::Now, &before);
+            let _ = tcsetattr(io::stderr(), OptionalActions::Now, before);
         }
     }
 }

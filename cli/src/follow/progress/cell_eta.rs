@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
-use super::Left;
+use super::TimeLeft;
 
 /// What the runs of each cell took.
 #[derive(Clone, Debug)]
@@ -25,11 +25,11 @@ impl CellEta {
     }
 
     /// How long it will still take; unknown until a run of each cell was seen.
-    pub(super) fn left(&mut self, now: Instant, status: &ExperimentStatus) -> Left {
+    pub(super) fn left(&mut self, now: Instant, status: &ExperimentStatus) -> TimeLeft {
         if status.phase != StatusPhase::Running {
             // The pause must not count as slowness.
             self.since = None;
-            return Left::Untold;
+            return TimeLeft::Untold;
         }
         let settled = status.tally.settled();
         let (since, before) = *self.since.get_or_insert((now, settled));
@@ -37,7 +37,11 @@ impl CellEta {
             self.since = Some((now, settled));
             self.take(before, settled, now.duration_since(since));
         }
-        if status.tally.open() == 0 { Left::Untold } else { self.of_rest(settled, status.tally.runs()) }
+        if status.tally.open() == 0 {
+            TimeLeft::Untold
+        } else {
+            self.time_of_rest(settled, status.tally.runs())
+        }
     }
 
     /// Several runs that were settled between two looks share the time between them.
@@ -50,15 +54,15 @@ impl CellEta {
         }
     }
 
-    fn of_rest(&self, settled: u32, runs: u32) -> Left {
+    fn time_of_rest(&self, settled: u32, runs: u32) -> TimeLeft {
         let means: Option<Vec<Duration>> =
             self.spent.iter().map(|(time, runs)| time.checked_div(*runs)).collect();
-        let Some(means) = means.filter(|means| !means.is_empty()) else { return Left::Unknown };
+        let Some(means) = means.filter(|means| !means.is_empty()) else { return TimeLeft::Unknown };
         let rest: Duration = self.order.iter().skip(settled as usize).map(|cell| means[*cell as usize]).sum();
         // A rule appends as many runs of one cell as of another, or nearly so.
         let appended = runs.saturating_sub(self.order.len() as u32);
         let mean = means.iter().sum::<Duration>() / means.len() as u32;
-        Left::About(rest + mean * appended)
+        TimeLeft::About(rest + mean * appended)
     }
 }
 
@@ -79,12 +83,12 @@ mod tests {
         // The second cell is slow, and most of it comes last.
         let (mut eta, start) = (CellEta::new(vec![0, 0, 1, 0, 1, 1]), Instant::now());
         let after = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!(eta.left(start, &at(0)), Left::Unknown);
-        assert_eq!(eta.left(after(1), &at(1)), Left::Unknown, "the second cell has none");
-        assert_eq!(eta.left(after(2), &at(2)), Left::Unknown);
-        assert_eq!(eta.left(after(12), &at(3)), Left::About(Duration::from_secs(1 + 10 + 10)));
-        assert_eq!(eta.left(after(13), &at(4)), Left::About(Duration::from_secs(20)));
-        assert_eq!(eta.left(after(40), &at(6)), Left::Untold, "nothing is left");
+        assert_eq!(eta.left(start, &at(0)), TimeLeft::Unknown);
+        assert_eq!(eta.left(after(1), &at(1)), TimeLeft::Unknown, "the second cell has none");
+        assert_eq!(eta.left(after(2), &at(2)), TimeLeft::Unknown);
+        assert_eq!(eta.left(after(12), &at(3)), TimeLeft::About(Duration::from_secs(1 + 10 + 10)));
+        assert_eq!(eta.left(after(13), &at(4)), TimeLeft::About(Duration::from_secs(20)));
+        assert_eq!(eta.left(after(40), &at(6)), TimeLeft::Untold, "nothing is left");
     }
 
     #[test]
@@ -92,12 +96,12 @@ mod tests {
         let (mut eta, start) = (CellEta::new(vec![0, 1, 0, 1, 0, 1]), Instant::now());
         let after = |seconds| start + Duration::from_secs(seconds);
         // Two were settled before it was resumed.
-        assert_eq!(eta.left(start, &at(2)), Left::Unknown);
-        assert_eq!(eta.left(after(1), &at(3)), Left::Unknown);
+        assert_eq!(eta.left(start, &at(2)), TimeLeft::Unknown);
+        assert_eq!(eta.left(after(1), &at(3)), TimeLeft::Unknown);
         let paused = StatusPhase::Paused { reason: String::new() };
-        assert_eq!(eta.left(after(2), &ExperimentStatus { phase: paused, ..at(3) }), Left::Untold);
-        assert_eq!(eta.left(after(100), &at(3)), Left::Unknown);
-        assert_eq!(eta.left(after(103), &at(4)), Left::About(Duration::from_secs(1 + 3)));
+        assert_eq!(eta.left(after(2), &ExperimentStatus { phase: paused, ..at(3) }), TimeLeft::Untold);
+        assert_eq!(eta.left(after(100), &at(3)), TimeLeft::Unknown);
+        assert_eq!(eta.left(after(103), &at(4)), TimeLeft::About(Duration::from_secs(1 + 3)));
     }
 
     #[test]
@@ -106,6 +110,6 @@ mod tests {
         eta.left(start, &at(0));
         let four = Duration::from_secs(4);
         // Six runs are planned, two of them with a known place.
-        assert_eq!(eta.left(start + four / 2, &at(2)), Left::About(four));
+        assert_eq!(eta.left(start + four / 2, &at(2)), TimeLeft::About(four));
     }
 }

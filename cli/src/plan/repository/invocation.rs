@@ -66,7 +66,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Waits for it. More than `most` bytes are refused.
-    pub(super) fn of(mut command: Command, most: u64) -> Result<Self, GitRefusal> {
+    pub(super) fn wait_for(mut command: Command, most: u64) -> Result<Self, GitRefusal> {
         let mut child = command.spawn().map_err(GitRefusal::NoGit)?;
         let (output, errors) = (child.stdout.take(), child.stderr.take());
         let (output, messages) = thread::scope(|scope| {

@@ -18,7 +18,7 @@ pub(crate) struct LineOptions {
     pub(crate) paths: Vec<String>,
 }
 
-struct Listed {
+struct ListedCommit {
     id: String,
     parents: Vec<String>,
     subject: String,
@@ -31,7 +31,9 @@ impl Repository {
         let between = format!("{}..{}", good.id, bad.id);
         let listed = self.listed(&between, options, &[])?;
         let merge = listed.iter().find(|commit| commit.parents.len() > 1);
-        if let Some(merge) = merge.filter(|_| !options.first_parent) {
+        if let Some(merge) = merge
+            && !options.first_parent
+        {
             return Err(GitRefusal::Merges { range: range.text(), short: short(&merge.id) });
         }
         if end_of_chain(&good.id, &listed) != bad.id {
@@ -43,7 +45,11 @@ impl Repository {
         };
         let mut line = vec![good];
         let inner = listed.into_iter().filter(|one| one.id != bad.id && touching.contains(&one.id));
-        line.extend(inner.map(|Listed { id, subject, .. }| Commit { revision: short(&id), id, subject }));
+        line.extend(inner.map(|ListedCommit { id, subject, .. }| Commit {
+            revision: short(&id),
+            id,
+            subject,
+        }));
         line.push(bad);
         if line.len() > MAX_LINE {
             return Err(GitRefusal::TooLong { range: range.text(), commits: line.len() });
@@ -76,15 +82,15 @@ impl Repository {
         if end_of_chain(&start.id, &listed) != head {
             return Err(not_on_branch());
         }
-        let commit = |Listed { id, subject, .. }| Commit { revision: short(&id), id, subject };
+        let commit = |ListedCommit { id, subject, .. }| Commit { revision: short(&id), id, subject };
         Ok(listed.into_iter().map(commit).collect())
     }
 
     /// How many commits a branch has of the last year, by first parents.
-    pub(crate) fn of_last_year(&self, branch: &str) -> Result<u32, GitRefusal> {
+    pub(crate) fn commits_of_last_year(&self, branch: &str) -> Result<u32, GitRefusal> {
         let head = self.id(branch)?;
         let count = ["rev-list", "--count", "--first-parent", "--since=1.year.ago", &head];
-        let answer = Answer::of(git(&self.directory, &count), MAX_LINE_BYTES)?;
+        let answer = Answer::wait_for(git(&self.directory, &count), MAX_LINE_BYTES)?;
         Ok(answer.text().trim().parse().unwrap_or(0))
     }
 
@@ -94,13 +100,13 @@ impl Repository {
         range: &str,
         options: &LineOptions,
         paths: &[String],
-    ) -> Result<Vec<Listed>, GitRefusal> {
+    ) -> Result<Vec<ListedCommit>, GitRefusal> {
         let mut arguments = vec!["--literal-pathspecs", "rev-list", "--reverse", "--topo-order", "--parents"];
         arguments.push("--format=%s");
         arguments.extend(options.first_parent.then_some("--first-parent"));
         arguments.extend([range, "--"]);
         arguments.extend(paths.iter().map(String::as_str));
-        let answer = Answer::of(git(&self.directory, &arguments), MAX_LINE_BYTES)?;
+        let answer = Answer::wait_for(git(&self.directory, &arguments), MAX_LINE_BYTES)?;
         if !answer.is_success {
             return Err(GitRefusal::failed(&format!("list the commits of {range}"), answer.words()));
         }
@@ -111,7 +117,7 @@ impl Repository {
 }
 
 /// The last of the commits that each have the one before as their first parent, from `first` on.
-fn end_of_chain<'l>(first: &'l str, listed: &'l [Listed]) -> &'l str {
+fn end_of_chain<'l>(first: &'l str, listed: &'l [ListedCommit]) -> &'l str {
     listed
         .iter()
         .fold((first, true), |(end, is_whole), commit| {
@@ -122,10 +128,10 @@ fn end_of_chain<'l>(first: &'l str, listed: &'l [Listed]) -> &'l str {
 }
 
 /// `commit ID PARENT…`, and the subject on the next line.
-fn listed(lines: &[&str]) -> Option<Listed> {
+fn listed(lines: &[&str]) -> Option<ListedCommit> {
     let [ids, subject] = lines else { return None };
     let mut ids = ids.strip_prefix("commit ")?.split(' ').map(str::to_owned);
-    Some(Listed { id: ids.next()?, parents: ids.collect(), subject: subject_of_line(subject) })
+    Some(ListedCommit { id: ids.next()?, parents: ids.collect(), subject: subject_of_line(subject) })
 }
 
 fn short(id: &str) -> String {

@@ -37,10 +37,14 @@ impl std::str::FromStr for Range {
     type Err = GitRefusal;
 
     fn from_str(text: &str) -> Result<Self, GitRefusal> {
-        let of_both = text.split_once("...").map(|(a, b)| (a, b, BaseOf::Both));
-        let of_range = || text.split_once("..").map(|(a, b)| (a, b, BaseOf::Range));
-        let Some((a, b, base)) = of_both.or_else(of_range).filter(|_| !text.trim_matches('.').is_empty())
-        else {
+        if text.trim_matches('.').is_empty() {
+            return Err(GitRefusal::NoRange(text.to_owned()));
+        }
+        let (a, b, base) = if let Some((a, b)) = text.split_once("...") {
+            (a, b, BaseOf::Both)
+        } else if let Some((a, b)) = text.split_once("..") {
+            (a, b, BaseOf::Range)
+        } else {
             return Err(GitRefusal::NoRange(text.to_owned()));
         };
         let side = |side: &str| if side.is_empty() { LEFT_OUT.to_owned() } else { side.to_owned() };

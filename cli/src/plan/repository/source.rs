@@ -39,7 +39,7 @@ impl Repository {
     pub(crate) fn source(&self, commit: &Commit) -> Result<CommitSource<'_>, GitRefusal> {
         let short = commit.short().to_owned();
         let read = |arguments: &[&str], most| {
-            let answer = Answer::of(git(&self.directory, arguments), most)?;
+            let answer = Answer::wait_for(git(&self.directory, arguments), most)?;
             match answer.is_success {
                 true => Ok(answer),
                 false => {

@@ -90,12 +90,12 @@ pub(crate) fn write(manifest: &Manifest, files: &[(&str, Vec<u8>)], to: impl Wri
 }
 
 /// Counts, and ends with an error where there is too much.
-struct Bounded<R> {
+struct BoundedReader<R> {
     from: R,
     read: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.from.read(buffer)?;
         self.read += read as u64;
@@ -111,7 +111,7 @@ impl<R: Read> Read for Bounded<R> {
 /// # Errors
 /// [`ArchiveError`] for the first thing that does not fit, by name.
 pub(crate) fn read(from: impl BufRead) -> Result<(Manifest, Files), ArchiveError> {
-    let mut bounded = Bounded { from: GzDecoder::new(from), read: 0 };
+    let mut bounded = BoundedReader { from: GzDecoder::new(from), read: 0 };
     let taken = take(&mut bounded).and_then(|taken| {
         ended(&mut bounded)?;
         Ok(taken)
@@ -130,7 +130,7 @@ pub(crate) fn read(from: impl BufRead) -> Result<(Manifest, Files), ArchiveError
 
 /// Reads to the very end, where gzip's checksum of all stands. Behind the archive's own end are zeros and nothing else: other
 /// programs unpack what follows, and it would be a bundle in which they see more than was verified.
-fn ended(bounded: &mut Bounded<GzDecoder<impl BufRead>>) -> Result<(), Stop> {
+fn ended(bounded: &mut BoundedReader<GzDecoder<impl BufRead>>) -> Result<(), Stop> {
     let mut block = [0; BLOCK];
     loop {
         let length = bounded.read(&mut block)?;
@@ -181,6 +181,7 @@ fn take(from: &mut impl Read) -> Result<(Manifest, Files), Stop> {
     }
     let manifest = manifest(&content_of(&mut first)?)?;
     let mut files = Files::new();
+    // The manifest fixes order, size and hash of each entry, so nothing unlisted is ever read into memory.
     for (at, listed) in manifest.files.iter().enumerate() {
         let mut entry = entries.next().ok_or_else(|| ArchiveError::Missing(listed.name.clone()))??;
         let found = name_of(&entry);
@@ -197,7 +198,7 @@ fn take(from: &mut impl Read) -> Result<(Manifest, Files), Stop> {
             );
         }
         let content = content_of(&mut entry)?;
-        let own = Listed::of(&listed.name, &content);
+        let own = Listed::new(&listed.name, &content);
         if own != *listed {
             let (name, found, expected) = (found, own.blake3, listed.blake3.clone());
             return Err(ArchiveError::Content { name, found, expected }.into());

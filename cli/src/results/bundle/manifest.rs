@@ -46,7 +46,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    pub(crate) fn of(name: &str, content: &[u8]) -> Self {
+    pub(crate) fn new(name: &str, content: &[u8]) -> Self {
         let blake3 = blake3::hash(content).to_hex().to_string();
         Self { name: name.to_owned(), bytes: content.len() as u64, blake3 }
     }

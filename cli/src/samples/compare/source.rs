@@ -11,6 +11,7 @@ use speedup_formats::{
     BLOCK, Columns, Format, ImportCode, Imported, MissingKind, Name, Options, UNITS, detect, read,
 };
 
+use crate::arguments::heading;
 use crate::console::Console;
 use crate::exit::failure::Failure;
 use crate::samples::named::{NamedSamples, SetName};
@@ -33,20 +34,20 @@ const NOT_THERE: &str = "names of files start from the working directory, and - 
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArguments {
     /// The format of the input files [default: detected from their contents]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help_heading = heading::FILES)]
     input_format: Option<Format>,
     /// The column of the values in tables and JSON lines [default: value]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::FILES)]
     column: Option<String>,
     /// The column of the benchmark [default: benchmark]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::FILES)]
     benchmark_column: Option<String>,
     /// The column of the version, or the label that is the version, such as a key of Go's configuration [default: version]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::FILES)]
     version_column: Option<String>,
     /// The column that identifies an observation: its values are grouped [default: build, host or block if one of them
     /// groups the runs, else run]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::FILES)]
     run_column: Option<String>,
     /// The unit of values that have none in their file, such as ms or B
     #[arg(long, value_name = "UNIT")]
@@ -115,7 +116,7 @@ pub(crate) struct Source {
 impl Source {
     /// The file at `path`, or the samples that it names.
     pub(crate) fn read(path: &Path, reading: &Reading<'_>, console: &Console) -> Result<Self, Failure> {
-        if let Some(set) = SetName::of_path(path) {
+        if let Some(set) = SetName::from_path(path) {
             return Self::saved(&set?, reading.unit);
         }
         if let Some(name) = path.to_str().and_then(tracks::name_in) {

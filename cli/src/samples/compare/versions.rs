@@ -66,7 +66,7 @@ speedup_core::hints! { VersionsError:
 
 /// A series with the version that it is of.
 #[derive(Debug)]
-pub(crate) struct Placed<'s> {
+pub(crate) struct VersionSeries<'s> {
     pub(crate) version: String,
     benchmark: String,
     pub(crate) series: &'s Series,
@@ -112,7 +112,10 @@ impl Versions {
 }
 
 /// The series of a metric, each with its version.
-pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Placed<'s>>, VersionsError> {
+pub(crate) fn placed<'s>(
+    sources: &'s [Source],
+    metric: &str,
+) -> Result<Vec<VersionSeries<'s>>, VersionsError> {
     if let Some(twice) = sources.iter().enumerate().find_map(|(at, source)| {
         sources[..at].iter().any(|other| other.name == source.name).then_some(&source.name)
     }) {
@@ -126,7 +129,7 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
             let name = &series.name;
             let (version, benchmark) = naming.place(name.version.as_ref(), &name.labelled_benchmark());
             let blocks = if is_only { blocks(series) } else { blocks_of_file(source, series) };
-            placed.push(Placed { version, benchmark, series, blocks, source: number });
+            placed.push(VersionSeries { version, benchmark, series, blocks, source: number });
         }
         if of_metric(source, metric).next().is_none() && source.imported.failures.is_empty() {
             let (file, metric) = (source.name.clone(), metric.to_owned());
@@ -275,8 +278,8 @@ pub(crate) fn blocks(series: &Series) -> Vec<Option<String>> {
 }
 
 /// The unit of all values, if they have one: each benchmark is in the same unit in all versions.
-fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
-    let mut of_benchmark: BTreeMap<&str, &Placed<'_>> = BTreeMap::new();
+fn one_unit(placed: &[VersionSeries<'_>]) -> Result<SeriesUnit, VersionsError> {
+    let mut of_benchmark: BTreeMap<&str, &VersionSeries<'_>> = BTreeMap::new();
     for one in placed {
         let known = *of_benchmark.entry(&one.benchmark).or_insert(one);
         let (first, second) = (&known.series.unit, &one.series.unit);
@@ -306,7 +309,9 @@ fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
 
 /// Which values are the better ones, the same in all that tell; and a benchmark of which nothing tells beside others of which
 /// more is better.
-fn one_direction(placed: &[Placed<'_>]) -> Result<(Option<BetterWhen>, Option<String>), VersionsError> {
+fn one_direction(
+    placed: &[VersionSeries<'_>],
+) -> Result<(Option<BetterWhen>, Option<String>), VersionsError> {
     let mut lower = None;
     let mut higher = None;
     let mut directed = BTreeSet::new();
@@ -332,11 +337,11 @@ fn one_direction(placed: &[Placed<'_>]) -> Result<(Option<BetterWhen>, Option<St
 }
 
 /// The versions in the order in which they come, each with the number of its file.
-fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<(usize, Suite)>, VersionsError> {
+fn suites(placed: Vec<VersionSeries<'_>>) -> Result<Vec<(usize, Suite)>, VersionsError> {
     let mut suites: Vec<(usize, Suite)> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut known: BTreeSet<(usize, String)> = BTreeSet::new();
-    for Placed { version, benchmark, series, blocks, source } in placed {
+    for VersionSeries { version, benchmark, series, blocks, source } in placed {
         let at = *places.entry(version.clone()).or_insert_with(|| {
             suites.push((source, Suite::new(version.clone(), Vec::new())));
             suites.len() - 1

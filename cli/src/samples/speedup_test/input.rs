@@ -18,7 +18,7 @@ use self::configuration::Configuration;
 use self::sample_file::{MAX_VALUES, SampleFileError};
 
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedInput {
     pub(crate) benchmarks: Vec<ConfiguredBenchmark>,
     pub(crate) paths: Vec<PathBuf>,
 }
@@ -35,9 +35,9 @@ pub(crate) struct NoSample {
 speedup_core::hints! { NoSample: Self { source, .. } => source.hint() }
 
 /// Reads the samples of all benchmarks, in the order of the configuration.
-pub(crate) fn load(configuration: Configuration, folder: &Path) -> Result<Loaded, NoSample> {
+pub(crate) fn load(configuration: Configuration, folder: &Path) -> Result<LoadedInput, NoSample> {
     let mut room = MAX_VALUES;
-    let mut loaded = Loaded { benchmarks: Vec::new(), paths: Vec::new() };
+    let mut loaded = LoadedInput { benchmarks: Vec::new(), paths: Vec::new() };
     for entry in configuration.entries {
         let paths = entry.files.each_ref().map(|name| folder.join(name));
         loaded.benchmarks.push(load_one(entry, &paths, &mut room)?);

@@ -24,7 +24,7 @@ pub(crate) struct BackupArguments {
     #[arg(value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -40,14 +40,14 @@ pub(crate) struct RestoreArguments {
     #[arg(value_name = "DIR")]
     from: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
     #[command(flatten)]
     output: OutputArgument,
 }
 
 /// Whose data directory it is.
 #[derive(Debug, Args)]
-struct Place {
+struct DataDirectory {
     /// The name of the coordinator, if you have several
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
@@ -57,7 +57,7 @@ struct Place {
     data: Option<PathBuf>,
 }
 
-impl Place {
+impl DataDirectory {
     fn data(&self) -> Result<PathBuf, Failure> {
         coordinator::data_directory(self.data.as_deref(), &self.name)
     }

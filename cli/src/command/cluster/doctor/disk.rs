@@ -60,6 +60,7 @@ pub(super) fn findings(name: &str, path: &Path, of: Use) -> Vec<Finding> {
         let words = format!("{} may be read by others (mode {mode:o})", path.display());
         findings.push(Finding::warning(name, words, format!("chmod 700 {}", path.display())));
     }
+    // The journal waits for an fsync before each acknowledgement; nothing shows a slow disk as well as one.
     match synced(path) {
         Err(error) => {
             let words = format!("cannot write to {}: {error}", path.display());
@@ -107,7 +108,9 @@ fn kind(name: &str, path: &Path, of: Use) -> Vec<Finding> {
                 Use::Programs => "each host needs a directory of its own, best on its own disk (--state)",
             };
             findings.push(Finding::warning(&check, words, hint));
-        } else if let Some(kind) = named(&MEMORY).filter(|_| of == Use::Journal) {
+        } else if of == Use::Journal
+            && let Some(kind) = named(&MEMORY)
+        {
             let words = format!("{} lies on {kind}", path.display());
             findings.push(Finding::wrong(
                 &check,

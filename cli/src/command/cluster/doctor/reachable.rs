@@ -7,7 +7,7 @@ use tonic::{Code, metadata::MetadataMap};
 
 use super::finding::Finding;
 use crate::{
-    connection::CoordinatorArguments, connection::Found, connection::selector, console::moment,
+    connection::CoordinatorAccess, connection::CoordinatorArguments, connection::selector, console::moment,
     exit::failure::Failure,
 };
 
@@ -21,7 +21,7 @@ pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {
         Ok(found) => found.renewed().await,
         Err(failure) => return vec![failed("access file", failure)],
     };
-    let Found { url, credentials, .. } = &found;
+    let CoordinatorAccess { url, credentials, .. } = &found;
     let mut findings = match credentials {
         None => vec![Finding::warning(
             "certificate",

@@ -20,7 +20,7 @@ use crate::{
     arguments::Output, arguments::span, command::print, command::print_json, connection::Connection,
     connection::by, console::Console, exit::Exit, exit::failure::Failure,
 };
-pub(super) use shown::Shown;
+pub(super) use shown::QueueStatus;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
@@ -73,16 +73,16 @@ struct LimitArguments {
     #[arg(long, value_name = "NAME")]
     name: Option<QueueName>,
     /// The maximum number of jobs, queued or running
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Limits")]
     max_jobs: u32,
     /// The maximum number of queued jobs
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
     max_queued: u32,
     /// The budget of node-hours over all jobs; when it is used up, all nodes are released
-    #[arg(long, value_name = "HOURS", value_parser = node_hours)]
+    #[arg(long, value_name = "HOURS", value_parser = node_hours, help_heading = "Limits")]
     node_hours: Option<Span>,
     /// How long a job may wait in this queue before other queues are asked for its host as well
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "5m")]
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "5m", help_heading = "Limits")]
     patience: Span,
     /// How often to poll the jobs [default: 5s, or what the file of a batch system says]
     #[arg(long, value_name = "TIME", value_parser = span)]
@@ -96,13 +96,13 @@ struct LimitArguments {
 #[derive(Debug, Args)]
 struct JobArguments {
     /// A file of shell lines to run before the agent; a first line #!… chooses the shell
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Job script")]
     prologue: Option<PathBuf>,
     /// A file of shell lines to run after the agent has ended, for whatever reason
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Job script")]
     epilogue: Option<PathBuf>,
     /// A command to put before the agent, as the job's shell reads it: 'numactl --membind=0'
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Job script")]
     wrap: Option<String>,
     /// The user as whom programs are executed; jobs must start agents as root, by a coordinator that is root or --wrap 'sudo -n -E'
     #[arg(long, value_name = "USER")]
@@ -224,22 +224,23 @@ pub(super) async fn batch(verb: BatchVerb, console: &Console) -> Result<Exit, Fa
 
 impl JobArguments {
     fn read(self) -> Result<v1::JobSurroundings, Failure> {
-        let lines = |path: Option<PathBuf>| match path {
-            Some(path) => text(&path, MAX_SURROUNDING_BYTES),
-            None => Ok(String::new()),
-        };
         let wrap = self.wrap.unwrap_or_default();
         if shlex::split(&wrap).is_none() {
             return Err(Failure::usage(anyhow!("--wrap {wrap:?} is not a command: a quote is not closed")));
         }
         let run_as = self.run_as.unwrap_or_default();
         Ok(v1::JobSurroundings {
-            prologue: lines(self.prologue)?,
-            epilogue: lines(self.epilogue)?,
+            prologue: lines(self.prologue.as_deref())?,
+            epilogue: lines(self.epilogue.as_deref())?,
             wrap,
             run_as,
         })
     }
+}
+
+/// The lines of a prologue or epilogue; none where no file is given.
+fn lines(path: Option<&Path>) -> Result<String, Failure> {
+    path.map_or_else(|| Ok(String::new()), |path| text(path, MAX_SURROUNDING_BYTES))
 }
 
 /// A file, read when the request is made: what it says later does not matter.
@@ -302,6 +303,7 @@ async fn add(
             });
             print_json(console, &told)?;
         }
+        // A dry run prints what a shell can execute.
         Output::Table if limits.dry_run => print(console, &dry(&command, &script)?)?,
         Output::Table => {
             let instead = if replaced { " instead of the earlier request" } else { "" };
@@ -335,10 +337,15 @@ async fn show(
     let (shown, others): (Vec<_>, Vec<_>) = all?.into_iter().partition(|shown| {
         shown.engine() == kind.word() && name.as_ref().is_none_or(|name| shown.queue() == name.as_str())
     });
-    if let Some(name) = name.as_ref().filter(|_| shown.is_empty()) {
-        let known: Vec<String> = others.iter().map(Shown::command).collect();
-        let hint = (!known.is_empty()).then(|| format!("use {}", known.join(" or ")));
-        return Err(Failure::usage(anyhow!("there is no queue {name} of {}", kind.word())).hint_if(hint));
+    if let Some(name) = name
+        && shown.is_empty()
+    {
+        let failure = Failure::usage(anyhow!("there is no queue {name} of {}", kind.word()));
+        if others.is_empty() {
+            return Err(failure);
+        }
+        let known: Vec<String> = others.iter().map(QueueStatus::command).collect();
+        return Err(failure.hint(format!("use {}", known.join(" or "))));
     }
     match common.output.output {
         Output::Json => print_json(console, &shown)?,
@@ -375,7 +382,7 @@ async fn remove(
         let request = v1::RemoveProvisionerRequest { by: by(), engine: kind.word().to_owned(), queue };
         let answer = connection.provision().remove(request).await;
         let answer = answer.map_err(|status| Failure::status("cannot end the request for hosts", &status))?;
-        removed.extend(answer.into_inner().provisioner.map(Shown::from));
+        removed.extend(answer.into_inner().provisioner.map(QueueStatus::from));
     }
     connection.close().await;
     match common.output.output {
@@ -392,8 +399,8 @@ async fn remove(
     Ok(Exit::Done)
 }
 
-async fn status(connection: &Connection) -> Result<Vec<Shown>, Failure> {
-    Ok(queues(connection).await?.into_iter().map(Shown::from).collect())
+async fn status(connection: &Connection) -> Result<Vec<QueueStatus>, Failure> {
+    Ok(queues(connection).await?.into_iter().map(QueueStatus::from).collect())
 }
 
 /// The queues as the coordinator describes them.

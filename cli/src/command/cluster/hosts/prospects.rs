@@ -10,7 +10,7 @@ use speedup_proto::v1;
 use tokio::time::{Instant, sleep};
 use tonic::Code;
 
-use super::engine::{Shown, queues};
+use super::engine::{QueueStatus, queues};
 use crate::{
     connection::Connection, connection::selector, console::render::explanation::outlook,
     exit::failure::Failure, follow::HostWait, follow::PATIENCE,
@@ -106,7 +106,7 @@ async fn look(
     };
     let patience = patience(&queues, &hosts);
     let mut words: Vec<String> = Vec::new();
-    for queue in queues.into_iter().map(Shown::from) {
+    for queue in queues.into_iter().map(QueueStatus::from) {
         words.extend(queue.troubles().chain(queue.queued()).chain(queue.waits_long()));
     }
     words.push(waits);

@@ -27,31 +27,31 @@ pub(crate) struct Arguments {
 
 /// A host, and the experiments that do not take it.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct HostDetails {
     #[serde(flatten)]
     host: HostStatus,
-    passed: Vec<Passed>,
+    passed: Vec<SkippedExperiment>,
 }
 
 /// An experiment that takes hosts of other classes only.
 #[derive(Debug, Serialize)]
-struct Passed {
+struct SkippedExperiment {
     experiment: ExperimentId,
     name: String,
     /// To the nearest class that it takes.
     differences: Vec<Difference>,
 }
 
-impl TryFrom<v1::ShowHostResponse> for Shown {
+impl TryFrom<v1::ShowHostResponse> for HostDetails {
     type Error = Malformed;
 
     fn try_from(wire: v1::ShowHostResponse) -> Result<Self, Malformed> {
-        let passed = wire.passed.into_iter().map(Passed::try_from).collect::<Result<_, _>>()?;
+        let passed = wire.passed.into_iter().map(SkippedExperiment::try_from).collect::<Result<_, _>>()?;
         Ok(Self { host: wire.host.unwrap_or_default().try_into()?, passed })
     }
 }
 
-impl TryFrom<v1::Passed> for Passed {
+impl TryFrom<v1::Passed> for SkippedExperiment {
     type Error = Malformed;
 
     fn try_from(wire: v1::Passed) -> Result<Self, Malformed> {
@@ -69,7 +69,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let answer = connection.hosts().show(v1::ShowHostRequest { host: arguments.host }).await;
     connection.close().await;
     let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-    let shown = Shown::try_from(answer).map_err(|error| Failure::malformed(TRIED, error))?;
+    let shown = HostDetails::try_from(answer).map_err(|error| Failure::malformed(TRIED, error))?;
     match arguments.output.output {
         Output::Json => print_json(console, &shown)?,
         Output::Table => print(console, text(&shown).trim_end())?,
@@ -77,7 +77,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     Ok(Exit::Done)
 }
 
-fn text(Shown { host, passed }: &Shown) -> String {
+fn text(HostDetails { host, passed }: &HostDetails) -> String {
     let mut lines = vec![format!("host      {}", host.facts.host)];
     lines.extend(host.host_name.as_ref().map(|name| format!("name      {name}")));
     lines.push(format!("boot      {}", host.facts.boot));
@@ -91,16 +91,16 @@ fn text(Shown { host, passed }: &Shown) -> String {
     if !host.drifted.is_empty() {
         lines.push(format!("drifted   it joined with another {}", host.drifted.join(", ")));
     }
-    for Passed { experiment, name, differences } in passed {
+    for SkippedExperiment { experiment, name, differences } in passed {
         lines.push(format!("\n{name} ({experiment}) does not take it:"));
         let difference = |Difference { fact, here, there }: &Difference| {
-            format!("  {fact}: {} here, {} there", of(here), of(there))
+            format!("  {fact}: {} here, {} there", fact_words(here), fact_words(there))
         };
         lines.extend(differences.iter().map(difference));
         lines.push(format!("  speedup hosts approve {} --experiment {experiment}", host.facts.host));
     }
     lines.push("\nfacts".to_owned());
-    lines.extend(host.facts.fingerprint.iter().map(|(name, fact)| format!("  {name}: {}", of(fact))));
+    lines.extend(host.facts.fingerprint.iter().map(|(name, fact)| format!("  {name}: {}", fact_words(fact))));
     lines.join("\n")
 }
 
@@ -113,7 +113,7 @@ pub(super) fn standing(host: &HostStatus) -> String {
     }
 }
 
-fn of(fact: &Fact) -> String {
+fn fact_words(fact: &Fact) -> String {
     match fact {
         Fact::Value(value) => value.clone(),
         Fact::Absent => "absent".to_owned(),

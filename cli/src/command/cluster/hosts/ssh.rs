@@ -113,7 +113,7 @@ struct SshHost {
 
 /// What became of a host that was to be removed.
 #[derive(Debug, Serialize)]
-struct Removed {
+struct RemovedHost {
     host: String,
     /// removed, state_kept, forgotten or failed.
     outcome: String,
@@ -298,9 +298,9 @@ async fn remove(arguments: RemoveArguments, console: &Console) -> Result<Exit, F
     let answer = answer.map_err(|status| Failure::status("cannot remove hosts", &status))?;
     let removed = answer.into_inner().hosts.into_iter().map(|wire| {
         let v1::RemovedSshHost { host, outcome, words } = wire;
-        Removed { host, outcome, words }
+        RemovedHost { host, outcome, words }
     });
-    let removed: Vec<Removed> = removed.collect();
+    let removed: Vec<RemovedHost> = removed.collect();
     match common.output.output {
         Output::Json => print_json(console, &removed)?,
         Output::Table if removed.is_empty() => console.talk("No host is reached by ssh."),
@@ -310,7 +310,7 @@ async fn remove(arguments: RemoveArguments, console: &Console) -> Result<Exit, F
     Ok(if all_are { Exit::Done } else { Exit::Infrastructure })
 }
 
-fn outcome(Removed { host, outcome, words }: &Removed) -> String {
+fn outcome(RemovedHost { host, outcome, words }: &RemovedHost) -> String {
     match outcome.as_str() {
         "removed" => format!("{host}: its agent has ended, and everything that was copied is removed"),
         "state_kept" => {

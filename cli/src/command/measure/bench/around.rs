@@ -32,8 +32,9 @@ pub(super) fn line(
     line: &str,
 ) -> Result<(), Failure> {
     let resolved = standing(experiment, version)?;
-    let status =
-        execute(&ResolvedCommand { argv: shell.of_line(line), ..resolved }, None, || io::stderr().into());
+    let status = execute(&ResolvedCommand { argv: shell.argv_of_line(line), ..resolved }, None, || {
+        io::stderr().into()
+    });
     let status = status.with_context(|| format!("cannot execute {what}")).map_err(Failure::infrastructure)?;
     if status.success() {
         return Ok(());

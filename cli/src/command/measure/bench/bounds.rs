@@ -20,26 +20,26 @@ const AROUND: Duration = Duration::from_micros(1_200);
 #[group(skip)]
 pub(super) struct Bounds {
     /// Timed runs of each command [default: as many as fit --min-benchmarking-time]
-    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "min_benchmarking_time", "precision"])]
+    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "min_benchmarking_time", "precision"], help_heading = "Number of runs")]
     runs: Option<u32>,
     /// The minimum number of timed runs of each command [default: 10, or what an interval of the median needs]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Number of runs")]
     min_runs: Option<u32>,
     /// The maximum number of timed runs of each command
-    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Number of runs")]
     max_runs: Option<u32>,
     /// How many seconds to spend on the timed runs of each command, beyond --min-runs
-    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds, help_heading = "Number of runs")]
     min_benchmarking_time: Duration,
     /// Stop once the ratio of the trimmed means is known to within this share; with another --center, once the difference of the
     /// means is to within this share of the baseline's mean. The first --min-runs are the pilot (Stein)
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin, help_heading = "Number of runs")]
     precision: Option<f64>,
 }
 
 /// How many runs there are to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Settled {
+pub(super) struct RunCount {
     /// Runs of each command, or those of the pilot.
     pub(super) runs: u32,
     /// The rule that may ask for more.
@@ -69,8 +69,8 @@ impl Bounds {
     }
 
     /// The number by how long each command took, with what is done before and after it.
-    pub(super) fn settle(&self, durations: &[Duration], level: ConfidenceLevel) -> Settled {
-        let fixed = |runs| Settled { runs, rule: Rule::Fixed };
+    pub(super) fn settle(&self, durations: &[Duration], level: ConfidenceLevel) -> RunCount {
+        let fixed = |runs| RunCount { runs, rule: Rule::Fixed };
         if let Some(runs) = self.runs {
             return fixed(runs);
         }
@@ -88,7 +88,7 @@ impl Bounds {
         match self.precision {
             // A pilot's spread takes two.
             Some(precision) => {
-                Settled { runs: least.max(2), rule: Rule::Pilot { precision, maximum: runs.max(2) } }
+                RunCount { runs: least.max(2), rule: Rule::Pilot { precision, maximum: runs.max(2) } }
             }
             None => fixed(runs),
         }
@@ -142,7 +142,7 @@ mod tests {
     fn a_precision_makes_the_fewest_runs_a_pilot_and_the_time_its_bound() {
         let bounds = Bounds { precision: Some(0.01), ..bounds(None, None) };
         let settled = bounds.settle(&[Duration::from_millis(99); 2], ConfidenceLevel::USUAL);
-        assert_eq!(settled, Settled { runs: 10, rule: Rule::Pilot { precision: 0.01, maximum: 30 } });
+        assert_eq!(settled, RunCount { runs: 10, rule: Rule::Pilot { precision: 0.01, maximum: 30 } });
         assert!(bounds.check(1).is_err());
     }
 }

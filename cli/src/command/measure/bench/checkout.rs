@@ -43,8 +43,12 @@ pub(super) struct Checkout {
 
 impl Checkout {
     /// Puts the files of the commits of a range, in the repository of this directory, on the disk, the baseline first.
-    pub(super) fn all(range: &Range, keeper: &Keeper, console: &Console) -> Result<Vec<Self>, Failure> {
-        let repository = Repository::of(Path::new("."))?;
+    pub(super) fn all(
+        range: &Range,
+        keeper: &CheckoutGuard,
+        console: &Console,
+    ) -> Result<Vec<Self>, Failure> {
+        let repository = Repository::at(Path::new("."))?;
         let commits = repository.commits(range)?;
         let names =
             variant::names([&commits[0], &commits[1]].map(|commit| match commit.revision.contains("...") {
@@ -59,7 +63,7 @@ impl Checkout {
         repository: &Repository,
         commit: Commit,
         name: String,
-        keeper: &Keeper,
+        keeper: &CheckoutGuard,
         console: &Console,
     ) -> Result<Self, Failure> {
         let source = repository.source(&commit)?;
@@ -95,14 +99,14 @@ fn standing(root: &Path, prefix: &Path, commit: &Commit) -> Result<String, Failu
 
 /// The directory of the commits, and the process that removes it when this one has ended.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct CheckoutGuard {
     child: Child,
     /// Closed by our end, whatever it is.
     ended: Option<ChildStdin>,
     directory: PathBuf,
 }
 
-impl Keeper {
+impl CheckoutGuard {
     pub(super) fn start() -> Result<Self, Failure> {
         let started = Self::started().context("cannot make a directory for the commits");
         started.map_err(|error| Failure::infrastructure(error).hint("TMPDIR names another place"))
@@ -196,7 +200,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for CheckoutGuard {
     fn drop(&mut self) {
         // Whoever wants to know whether it did asks for it.
         let _ = self.end();

@@ -12,7 +12,7 @@ use speedup_core::experiment::{
 use speedup_core::value::seed::Seed;
 
 use super::{
-    Arguments, bounds::Settled, checkout::Checkout, shell::Shell, streams::Streams, variant::OWN,
+    Arguments, bounds::RunCount, checkout::Checkout, shell::Shell, streams::Streams, variant::OWN,
     variant::Variant,
 };
 use crate::exit::failure::Failure;
@@ -37,9 +37,9 @@ const BENCHMARK: &str = "command";
 
 /// The exit codes of `--ignore-failure`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ignored(AcceptedExits);
+pub(super) struct IgnoredExits(AcceptedExits);
 
-impl FromStr for Ignored {
+impl FromStr for IgnoredExits {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -71,7 +71,7 @@ pub(super) struct Setting<'a> {
 
 /// A command as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(super) struct RecordedCommand {
     pub(super) title: String,
     pub(super) parameters: BTreeMap<String, String>,
 }
@@ -80,17 +80,17 @@ pub(super) struct Recorded {
 pub(super) fn build(
     arguments: &Arguments,
     setting: Setting<'_>,
-    settled: Settled,
+    settled: RunCount,
 ) -> Result<Experiment, Failure> {
     let versions: Result<Vec<Version>, Failure> = match setting.checkouts {
-        [] => (0..setting.variants.len()).map(|at| of_command(arguments, setting, at)).collect(),
-        checkouts => checkouts.iter().map(|one| of_commit(arguments, setting, one)).collect(),
+        [] => (0..setting.variants.len()).map(|at| command_version(arguments, setting, at)).collect(),
+        checkouts => checkouts.iter().map(|one| commit_version(arguments, setting, one)).collect(),
     };
     let mut experiment = Experiment {
         name: "bench".to_owned(),
         description: String::new(),
         selection: String::new(),
-        tags: arguments.tags.of(Vec::new()),
+        tags: arguments.tags.added_to(Vec::new()),
         seed: setting.seed,
         priority: 0,
         versions: versions?,
@@ -138,14 +138,14 @@ fn benchmarks(arguments: &Arguments, setting: Setting<'_>) -> Result<Vec<Benchma
     }
     let of = |(at, variant): (usize, &Variant)| {
         let words = arguments.shell().argv(&variant.command, &setting.streams[at])?.len();
-        let argv = (0..words).map(|number| placeholder(&of_variant(at, &word(number)))).collect();
+        let argv = (0..words).map(|number| placeholder(&variant_placeholder(at, &word(number)))).collect();
         Ok(benchmark(arguments, setting, &variant.name, argv))
     };
     setting.variants.iter().enumerate().map(of).collect()
 }
 
 fn benchmark(arguments: &Arguments, setting: Setting<'_>, name: &str, argv: Vec<String>) -> Benchmark {
-    let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |Ignored(codes)| codes);
+    let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |IgnoredExits(codes)| codes);
     let slots = setting.environment.keys().zip(0..);
     Benchmark {
         name: name.to_owned(),
@@ -196,7 +196,7 @@ fn lines_around(
 }
 
 /// A version that is a command.
-fn of_command(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Version, Failure> {
+fn command_version(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Version, Failure> {
     let variant = &setting.variants[at];
     let mut vars = variant.parameters.clone();
     vars.extend(common(arguments, setting, setting.directory));
@@ -210,7 +210,7 @@ fn of_command(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<
 }
 
 /// A version that is a commit: it knows the words of every command.
-fn of_commit(arguments: &Arguments, setting: Setting<'_>, of: &Checkout) -> Result<Version, Failure> {
+fn commit_version(arguments: &Arguments, setting: Setting<'_>, of: &Checkout) -> Result<Version, Failure> {
     let mut vars = common(arguments, setting, &of.directory);
     let around = lines_around(arguments, setting, 0)?;
     for (at, variant) in setting.variants.iter().enumerate() {
@@ -221,11 +221,13 @@ fn of_commit(arguments: &Arguments, setting: Setting<'_>, of: &Checkout) -> Resu
             .hint("give --prepare and --conclude once, without parameters"));
         }
         let words = arguments.shell().argv(&variant.command, &setting.streams[at])?;
-        vars.extend(words.into_iter().zip(0..).map(|(value, number)| (of_variant(at, &word(number)), value)));
-        vars.insert(of_variant(at, TITLE), variant.title.clone());
+        vars.extend(
+            words.into_iter().zip(0..).map(|(value, number)| (variant_placeholder(at, &word(number)), value)),
+        );
+        vars.insert(variant_placeholder(at, TITLE), variant.title.clone());
         let parameters = variant.parameters.iter();
         let parameter = |(name, value): (&String, &String)| {
-            (format!("{}_{name}", of_variant(at, PARAMETER)), value.clone())
+            (format!("{}_{name}", variant_placeholder(at, PARAMETER)), value.clone())
         };
         vars.extend(parameters.map(parameter));
     }
@@ -235,23 +237,23 @@ fn of_commit(arguments: &Arguments, setting: Setting<'_>, of: &Checkout) -> Resu
 }
 
 /// The commands of an experiment by benchmark and version; none unless it is one of this verb.
-pub(super) fn recorded(experiment: &Experiment) -> Option<BTreeMap<(u32, u32), Recorded>> {
+pub(super) fn recorded(experiment: &Experiment) -> Option<BTreeMap<(u32, u32), RecordedCommand>> {
     let versions = || (0..).zip(experiment.compared());
     let of_commands = versions().map(|(number, version)| {
         let title = version.vars.get(TITLE)?.clone();
         let own = version.vars.iter().filter(|(name, _)| !name.starts_with(OWN));
         let parameters = own.map(|(name, value)| (name.clone(), value.clone())).collect();
-        Some(((0, number), Recorded { title, parameters }))
+        Some(((0, number), RecordedCommand { title, parameters }))
     });
     let of_commits = || {
         let cells = (0..experiment.benchmarks.len()).flat_map(|at| versions().map(move |of| (at, of)));
         let cell = |(at, (number, version)): (usize, (u32, &Version))| {
-            let title = format!("{} ({})", version.vars.get(&of_variant(at, TITLE))?, version.name);
-            let before = format!("{}_", of_variant(at, PARAMETER));
+            let title = format!("{} ({})", version.vars.get(&variant_placeholder(at, TITLE))?, version.name);
+            let before = format!("{}_", variant_placeholder(at, PARAMETER));
             let own =
                 version.vars.iter().filter_map(|(name, value)| Some((name.strip_prefix(&before)?, value)));
             let parameters = own.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-            Some(((u32::try_from(at).ok()?, number), Recorded { title, parameters }))
+            Some(((u32::try_from(at).ok()?, number), RecordedCommand { title, parameters }))
         };
         cells.map(cell).collect()
     };
@@ -259,7 +261,7 @@ pub(super) fn recorded(experiment: &Experiment) -> Option<BTreeMap<(u32, u32), R
 }
 
 /// A placeholder of one of the commands, where each version knows all.
-fn of_variant(at: usize, name: &str) -> String {
+fn variant_placeholder(at: usize, name: &str) -> String {
     format!("{name}_of_{at}")
 }
 

@@ -20,19 +20,19 @@ const HERE: &str = "-";
 #[group(skip)]
 pub(super) struct Exports {
     /// Write the times in hyperfine's first JSON format, which most tools read, with intervals; - is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     export_json: Option<PathBuf>,
     /// Write one line per command: mean, standard deviation, median, user, system, min and max, in seconds
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     export_csv: Option<PathBuf>,
     /// Write hyperfine's table as Markdown: mean ± standard deviation, and the time relative to the fastest
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     export_markdown: Option<PathBuf>,
     /// Write that table as AsciiDoc
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     export_asciidoc: Option<PathBuf>,
     /// Write that table for Emacs org-mode
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     export_orgmode: Option<PathBuf>,
 }
 

@@ -17,13 +17,13 @@ const OF_THIS_PROGRAM: &str = "_";
 
 /// The environment of the commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Inherited {
+pub(super) struct CommandEnvironment {
     pub(super) variables: BTreeMap<String, String>,
     /// The names of what they do not see, as it looks like a secret or cannot stand in a plan.
     pub(super) withheld: Vec<String>,
 }
 
-impl Inherited {
+impl CommandEnvironment {
     /// Of the variables of a shell those that are fit to be kept, unless the environment is to be clean; and what the user names.
     pub(super) fn new(
         shell: impl IntoIterator<Item = (OsString, OsString)>,
@@ -35,7 +35,11 @@ impl Inherited {
         let named: Result<BTreeMap<String, String>, Failure> =
             named.iter().map(|text| given(text, &shell)).collect();
         let named = named?;
-        for (name, value) in shell.iter().filter(|_| !is_clean) {
+        if is_clean {
+            inherited.variables = named;
+            return Ok(inherited);
+        }
+        for (name, value) in &shell {
             let name = name.to_string_lossy();
             if name == OF_THIS_PROGRAM || named.contains_key(&*name) {
                 continue;
@@ -86,10 +90,10 @@ fn is_secret(name: &str, value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(&str, &str)], is_clean: bool, named: &[&str]) -> Inherited {
+    fn of(pairs: &[(&str, &str)], is_clean: bool, named: &[&str]) -> CommandEnvironment {
         let shell = pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let named: Vec<String> = named.iter().map(|text| (*text).to_owned()).collect();
-        Inherited::new(shell, is_clean, &named).unwrap()
+        CommandEnvironment::new(shell, is_clean, &named).unwrap()
     }
 
     #[test]
@@ -113,6 +117,6 @@ mod tests {
         assert_eq!(inherited.withheld, ["AWS_SECRET_ACCESS_KEY", "DATABASE_URL", "LONG"]);
         let clean = of(&shell, true, &["PATH"]);
         assert_eq!(clean.variables.into_keys().collect::<Vec<_>>(), ["PATH"]);
-        assert!(Inherited::new([], false, &["NONE".to_owned()]).is_err());
+        assert!(CommandEnvironment::new([], false, &["NONE".to_owned()]).is_err());
     }
 }

@@ -7,7 +7,7 @@ use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, ValueOf};
 use speedup_statistics::inference::ConfidenceLevel;
 
-use super::experiment::{Recorded, recorded};
+use super::experiment::{RecordedCommand, recorded};
 use crate::{
     connection::Connection, exit::failure::Failure, results::attempts::Attempts,
     results::attempts::MeasuredRun, results::attempts::MeasuredRuns,
@@ -23,7 +23,7 @@ const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [
 
 /// What an experiment measured, and the level of its intervals.
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredCommands {
     pub(super) series: Vec<Series>,
     pub(super) level: ConfidenceLevel,
 }
@@ -32,12 +32,12 @@ pub(super) struct Measured {
 pub(super) async fn read(
     connection: &Connection,
     experiment: ExperimentId,
-) -> Result<Option<Measured>, Failure> {
+) -> Result<Option<MeasuredCommands>, Failure> {
     let mut attempts = Attempts::open(connection, experiment).await?;
     let Some(commands) = recorded(&attempts.plan.experiment) else { return Ok(None) };
     let level = ConfidenceLevel::new(attempts.plan.experiment.analysis.confidence);
     let level = level.map_err(Failure::infrastructure)?;
-    Ok(Some(Measured { series: series(&attempts.measured().await?, &commands)?, level }))
+    Ok(Some(MeasuredCommands { series: series(&attempts.measured().await?, &commands)?, level }))
 }
 
 /// The series that an experiment is going to have, with one run each: what has a place for them has one for what is
@@ -55,7 +55,7 @@ pub(super) fn planned(experiment: &Experiment) -> Result<Vec<Series>, Failure> {
 
 fn series(
     measured: &MeasuredRuns,
-    commands: &BTreeMap<(u32, u32), Recorded>,
+    commands: &BTreeMap<(u32, u32), RecordedCommand>,
 ) -> Result<Vec<Series>, Failure> {
     let mut series = Vec::new();
     for (cell, command) in commands {

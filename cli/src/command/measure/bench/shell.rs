@@ -46,9 +46,9 @@ impl Shell {
     pub(super) fn argv(&self, command: &str, streams: &Streams) -> Result<Vec<String>, Failure> {
         let redirections = streams.redirections();
         match (self, redirections) {
-            (Self::Words(_), None) => Ok(self.of_line(command)),
+            (Self::Words(_), None) => Ok(self.argv_of_line(command)),
             (Self::Words(_), Some(redirections)) => {
-                Ok(self.of_line(&format!("exec{redirections}\n{command}")))
+                Ok(self.argv_of_line(&format!("exec{redirections}\n{command}")))
             }
             (Self::None, redirections) => {
                 let words = words(command).ok_or_else(|| {
@@ -63,7 +63,7 @@ impl Shell {
     }
 
     /// The argument vector of a line around the commands, which always has a shell.
-    pub(super) fn of_line(&self, line: &str) -> Vec<String> {
+    pub(super) fn argv_of_line(&self, line: &str) -> Vec<String> {
         let mut argv = self.words();
         argv.extend([LINE.to_owned(), line.to_owned()]);
         argv
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!("none".parse(), Ok(Shell::None));
         assert_eq!("default".parse(), Ok(Shell::default()));
         let bash: Shell = "bash --norc".parse().unwrap();
-        assert_eq!(bash.of_line("a; b"), ["bash", "--norc", "-c", "a; b"]);
+        assert_eq!(bash.argv_of_line("a; b"), ["bash", "--norc", "-c", "a; b"]);
         assert!("".parse::<Shell>().is_err() && "'bash".parse::<Shell>().is_err());
     }
 }

@@ -76,7 +76,10 @@ impl Streams {
             Destination::Here => Some(format!(" >>/proc/{}/fd/2 2>&1", std::process::id())),
             Destination::File(path) => Some(format!(" >{}", quoted(path))),
         };
-        (input.is_some() || output.is_some()).then(|| input.into_iter().chain(output).collect())
+        if input.is_none() && output.is_none() {
+            return None;
+        }
+        Some(input.into_iter().chain(output).collect())
     }
 
     /// Sees to it that the files can be opened, before anything is measured.

@@ -30,11 +30,13 @@ struct Relative {
 
 impl Relative {
     /// The ratio of the means, and its deviation by the propagation of uncertainty of independent times.
-    fn of(timing: &Timing, fastest: &Timing) -> Self {
+    fn between(timing: &Timing, fastest: &Timing) -> Self {
         let ratio = timing.wall.mean() / fastest.wall.mean();
         let share = |one: &Timing| one.wall.standard_deviation().map(|deviation| deviation / one.wall.mean());
-        let is_fastest = std::ptr::eq(timing, fastest);
-        let deviation = share(timing).zip(share(fastest)).filter(|_| !is_fastest);
+        if std::ptr::eq(timing, fastest) {
+            return Self { ratio, deviation: None };
+        }
+        let deviation = share(timing).zip(share(fastest));
         Self { ratio, deviation: deviation.map(|(of, by)| ratio * of.hypot(by)) }
     }
 
@@ -57,14 +59,14 @@ impl Markup {
         let fastest = timings.iter().copied().min_by(|a, b| a.wall.mean().total_cmp(&b.wall.mean()));
         let rows = timings.iter().map(|timing| {
             let digits = decimals(unit);
-            let show = |seconds: f64| format!("{:.digits$}", unit.of_seconds(seconds));
+            let show = |seconds: f64| format!("{:.digits$}", unit.convert_seconds(seconds));
             let mean = show(timing.wall.mean());
             let mean = timing
                 .wall
                 .standard_deviation()
                 .map_or_else(|| mean.clone(), |one| format!("{mean} ± {}", show(one)));
             let (least, most) = (timing.wall.min(), timing.wall.max());
-            let relative = Relative::of(timing, fastest.unwrap_or(timing)).shown();
+            let relative = Relative::between(timing, fastest.unwrap_or(timing)).shown();
             self.row(&[self.code(&timing.command), mean, show(least), show(most), relative])
         });
         let (before, between, after) = match self {

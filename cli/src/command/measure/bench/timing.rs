@@ -50,7 +50,7 @@ pub(super) enum SortOrder {
 
 impl TimeUnit {
     /// The one in which a time is easily read.
-    fn of(seconds: f64) -> Self {
+    fn fitting(seconds: f64) -> Self {
         match seconds {
             small if small < 1e-3 => Self::Microsecond,
             small if small < 1.0 => Self::Millisecond,
@@ -58,7 +58,7 @@ impl TimeUnit {
         }
     }
 
-    pub(super) const fn of_seconds(self, seconds: f64) -> f64 {
+    pub(super) const fn convert_seconds(self, seconds: f64) -> f64 {
         match self {
             Self::Microsecond => seconds * 1e6,
             Self::Millisecond => seconds * 1e3,
@@ -71,10 +71,10 @@ impl Timing {
     /// The times of all commands, in their order.
     pub(super) fn all(series: &[Series]) -> Vec<Self> {
         let walls = series.iter().filter(|one| one.name.metric.as_str() == WALL);
-        walls.filter_map(|wall| Self::of(wall, series)).collect()
+        walls.filter_map(|wall| Self::from_series(wall, series)).collect()
     }
 
-    fn of(wall: &Series, series: &[Series]) -> Option<Self> {
+    fn from_series(wall: &Series, series: &[Series]) -> Option<Self> {
         let mean = |metric: &str| {
             let name = wall.name.with_metric(Name::new(metric).ok()?);
             let values = series.iter().find(|one| one.name == name)?.runs.values();
@@ -112,7 +112,7 @@ pub(super) fn sorted(timings: &[Timing], by_mean: bool) -> Vec<&Timing> {
 
 /// The unit of a table: the one asked for, or the one that fits the first command.
 pub(super) fn unit_of(timings: &[&Timing], asked: Option<TimeUnit>) -> TimeUnit {
-    asked.unwrap_or_else(|| TimeUnit::of(timings.first().map_or(1.0, |timing| timing.wall.mean())))
+    asked.unwrap_or_else(|| TimeUnit::fitting(timings.first().map_or(1.0, |timing| timing.wall.mean())))
 }
 
 /// The table of the times, with an interval of each mean and median.
@@ -144,9 +144,9 @@ fn row(timing: &Timing, unit: TimeUnit, level: ConfidenceLevel) -> Vec<SheetCell
     let mean = timing.wall.mean();
     let half = mean_interval(&timing.wall, level).map(|interval| (interval.upper - interval.lower) / 2.0);
     // Two digits of the half width; without one, four of the mean.
-    let width = unit.of_seconds(half.filter(|half| *half > 0.0).unwrap_or(mean / 100.0));
+    let width = unit.convert_seconds(half.filter(|half| *half > 0.0).unwrap_or(mean / 100.0));
     let digits = decimals(width / 10.0, 4);
-    let show = |seconds: f64| format!("{:.digits$}", unit.of_seconds(seconds));
+    let show = |seconds: f64| format!("{:.digits$}", unit.convert_seconds(seconds));
     let of_mean = half.map_or_else(|| show(mean), |half| format!("{} ± {}", show(mean), show(half)));
     let median = show(timing.wall.median());
     let of_median = match median_interval(&timing.wall, level) {
@@ -156,7 +156,7 @@ fn row(timing: &Timing, unit: TimeUnit, level: ConfidenceLevel) -> Vec<SheetCell
     let (least, most) = (timing.wall.min(), timing.wall.max());
     let mean_of = |time: Option<f64>| {
         time.map_or(SheetCell::Absent, |time| {
-            SheetCell::Shown(time, format!("{:.digits$}", unit.of_seconds(time)))
+            SheetCell::Shown(time, format!("{:.digits$}", unit.convert_seconds(time)))
         })
     };
     vec![

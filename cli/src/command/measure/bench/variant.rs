@@ -119,7 +119,7 @@ fn unscaled(value: i128, places: usize) -> String {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'a> {
+pub(super) struct CommandArguments<'a> {
     pub(super) commands: &'a [String],
     /// What they are called: a name for all, for each, or for each with each combination of values.
     pub(super) names: &'a [String],
@@ -131,8 +131,8 @@ pub(super) struct Given<'a> {
 
 impl Variant {
     /// Every command with every combination of values, in that order, the reference before them.
-    pub(super) fn all(given: Given<'_>, scans: &[Scan]) -> Result<Vec<Self>, Failure> {
-        let Given { commands, names, reference, reference_name } = given;
+    pub(super) fn all(given: CommandArguments<'_>, scans: &[Scan]) -> Result<Vec<Self>, Failure> {
+        let CommandArguments { commands, names, reference, reference_name } = given;
         let combinations: usize = scans.iter().map(|scan| scan.values.len()).product();
         let count = commands.len().saturating_mul(combinations);
         let before = usize::from(reference.is_some());
@@ -281,7 +281,8 @@ mod tests {
 
     fn all(commands: &[&str], scans: &[Scan], names: &[&str]) -> Result<Vec<Variant>, Failure> {
         let (commands, names) = (words(commands), words(names));
-        let given = Given { commands: &commands, names: &names, reference: None, reference_name: None };
+        let given =
+            CommandArguments { commands: &commands, names: &names, reference: None, reference_name: None };
         Variant::all(given, scans)
     }
 
@@ -289,7 +290,7 @@ mod tests {
     fn a_reference_is_first_and_what_is_given_for_each_command_counts_it() {
         let scans = Scan::all(&words(&["n", "1,2"]), &[], "1").unwrap();
         let commands = words(&["a {n}"]);
-        let given = Given {
+        let given = CommandArguments {
             commands: &commands,
             names: &[],
             reference: Some("old {n}"),

@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 
 /// What a plan would take.
 #[derive(Debug, Serialize)]
-struct Checked<'a> {
+struct PlanCheck<'a> {
     name: &'a str,
     seed: Seed,
     versions: Vec<&'a str>,
@@ -127,12 +127,15 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     doubt::warn(&experiment, console);
     local.warn(console);
     let plan = Plan::draw(experiment);
-    let trial = arguments.trial.then(|| block_on(Trial::of(&plan, &local, console))).transpose()?;
+    let trial = match arguments.trial {
+        true => Some(block_on(Trial::run(&plan, &local, console))?),
+        false => None,
+    };
     let tried = trial.as_ref().and_then(|trial| trial.executions(&plan));
     let estimate = arguments.estimate.clone().with_trial(tried);
     let feasibility = block_on(feasibility(arguments, &estimate, &plan, console))?;
     let checked =
-        Checked { trial: trial.as_ref().map(|trial| &trial.cells[..]), ..check(&plan, feasibility) };
+        PlanCheck { trial: trial.as_ref().map(|trial| &trial.cells[..]), ..check(&plan, feasibility) };
     match arguments.output.output {
         Output::Json => print_json(console, &checked)?,
         Output::Table => print(console, &shown(&checked, console.out))?,
@@ -171,11 +174,11 @@ async fn feasibility(
     }
 }
 
-fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
+fn check(plan: &Plan, feasibility: Feasibility) -> PlanCheck<'_> {
     let experiment = &plan.experiment;
     let benchmarks: Vec<&Benchmark> =
         plan.benchmarks.iter().filter_map(|index| experiment.benchmark(*index)).collect();
-    Checked {
+    PlanCheck {
         name: &experiment.name,
         seed: experiment.seed,
         versions: experiment.compared().iter().map(|version| version.name.as_str()).collect(),
@@ -261,7 +264,7 @@ fn checked_benchmark(benchmark: &Benchmark) -> CheckedBenchmark<'_> {
     CheckedBenchmark { name, command, warmup: *warmup, timeout_ns: *timeout }
 }
 
-fn shown(checked: &Checked<'_>, paint: Paint) -> String {
+fn shown(checked: &PlanCheck<'_>, paint: Paint) -> String {
     let columns = [
         Column::Words("benchmark"),
         Column::Number("warm-ups"),
@@ -279,7 +282,7 @@ fn shown(checked: &Checked<'_>, paint: Paint) -> String {
     text + "\n" + &facts.collect::<String>()
 }
 
-fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
+fn facts(checked: &PlanCheck<'_>) -> Vec<(&'static str, String)> {
     let (baseline, candidates) = checked.versions.split_first().unwrap_or((&"", &[]));
     let each = checked.runs / checked.cells.max(1);
     let benchmarks = match checked.population {
@@ -312,7 +315,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// The control, or how to have one.
-fn control(checked: &Checked<'_>) -> String {
+fn control(checked: &PlanCheck<'_>) -> String {
     match checked.baseline_again {
         Some(name) => format!("the baseline again, as {name}"),
         None => {
@@ -322,7 +325,7 @@ fn control(checked: &Checked<'_>) -> String {
     }
 }
 
-fn metrics(checked: &Checked<'_>) -> String {
+fn metrics(checked: &PlanCheck<'_>) -> String {
     let own = checked.own_metrics.iter().map(|own| {
         let unit = if own.unit.is_empty() { String::new() } else { format!(" in {}", own.unit) };
         format!("{}{unit} from {}", own.name, own.pattern.key())

@@ -12,10 +12,11 @@ use speedup_statistics::inference::ConfidenceLevel;
 use uuid::Uuid;
 
 use crate::{
-    arguments::fraction, command::measure::run::require_one_host, connection::CoordinatorArguments,
-    connection::started::KeptAt, console::Console, console::render::counted, exit::Exit,
-    exit::failure::Failure, plan::doubt, plan::repository::Repository, plan::selection::OnlyArguments,
-    plan::source, tracks::Cadence, tracks::Definition, tracks::TrackName, tracks::Tracks,
+    arguments::fraction, arguments::heading, command::measure::run::require_one_host,
+    connection::CoordinatorArguments, connection::started::KeptAt, console::Console,
+    console::render::counted, exit::Exit, exit::failure::Failure, plan::doubt, plan::repository::Repository,
+    plan::selection::OnlyArguments, plan::source, tracks::Cadence, tracks::Definition, tracks::TrackName,
+    tracks::Tracks,
 };
 
 /// Points a year of a track with one a day; the fewest for which one is declared whose commits are all measured.
@@ -36,51 +37,52 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PLAN")]
     plan: String,
     /// The branch whose commits are measured; a merge is one commit
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, value_name = "BRANCH", help_heading = "Points")]
     branch: String,
     /// A commit beside which each commit is measured; repeatable, and ratios are to the first
-    #[arg(long = "reference", value_name = "COMMIT", required = true)]
+    #[arg(long = "reference", value_name = "COMMIT", required = true, help_heading = "Points")]
     references: Vec<String>,
     /// The commit of the branch after which the points begin [default: where branch and reference fork]
-    #[arg(long, value_name = "COMMIT")]
+    #[arg(long, value_name = "COMMIT", help_heading = "Points")]
     from: Option<String>,
     /// Which commits become points
-    #[arg(long, value_enum, default_value = "commit", value_name = "CADENCE")]
+    #[arg(long, value_enum, default_value = "commit", value_name = "CADENCE", help_heading = "Points")]
     every: Cadence,
     /// The declared number of false alarms a year, of all benchmarks together
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1.0)]
+    #[arg(help_heading = "Alarms")]
     false_alarms: f64,
     /// The points a year for which it is declared [default: 365, or the commits of the last year if they are more]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Alarms")]
     points_a_year: Option<f64>,
     /// Changes up to this share count as none, such as 0.02 or 2% [default: the plan's]
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin, help_heading = "Alarms")]
     margin: Option<f64>,
     /// Builds of equally fast programs are equally fast, within the margin: each block counts
     ///
     /// Otherwise each point counts as one ratio, since the layout of a build moves all of its blocks. If it is said and not so, there are more false alarms
     /// than declared.
-    #[arg(long)]
+    #[arg(long, help_heading = "Alarms")]
     builds_alike: bool,
     /// The metric that is followed, such as instructions, max_rss, or one of the plan's own [default: wall]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Points")]
     metric: Option<String>,
     /// The confidence level of sets of commits and sizes [default: the plan's]
-    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level, help_heading = "Alarms")]
     confidence: Option<ConfidenceLevel>,
     /// Blocks of each benchmark at a point [default: the runs of the plan]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Points")]
     blocks: Option<u32>,
     #[command(flatten)]
     only: OnlyArguments,
     /// The random seed, instead of the plan's [default: drawn at random]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::CHANGES)]
     seed: Option<u64>,
     /// The name of the track [default: the plan's]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::CHANGES)]
     name: Option<TrackName>,
     /// Have a coordinator's hosts measure the points
-    #[arg(long)]
+    #[arg(long, help_heading = "On a pool")]
     submit: bool,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
@@ -116,6 +118,7 @@ pub(super) fn execute(arguments: &Arguments, tracks: &Tracks, console: &Console)
         place,
     };
     let terms = &definition.terms;
+    // The first point is built here already: what is wrong with it is reported now and not in the first night.
     let line = repository.since(&terms.start, &terms.branch)?;
     let (point, files) = definition.point(line.last().unwrap_or(&terms.start))?;
     doubt::warn(&point, console);
@@ -152,8 +155,8 @@ fn terms(
         (None, None) => repository.commit(branch)?,
     };
     let metric = metric.clone().unwrap_or_else(|| Metric::Wall.name().to_owned());
-    let of_last_year = match every {
-        Cadence::Commit => f64::from(repository.of_last_year(branch)?),
+    let commits_of_last_year = match every {
+        Cadence::Commit => f64::from(repository.commits_of_last_year(branch)?),
         Cadence::Night => DAYS,
     };
     Ok(TrackTerms {
@@ -167,7 +170,7 @@ fn terms(
         builds_alike: arguments.builds_alike,
         confidence: arguments.confidence.map_or(experiment.analysis.confidence, ConfidenceLevel::get),
         false_alarms_a_year: arguments.false_alarms,
-        points_a_year: arguments.points_a_year.unwrap_or(of_last_year.max(DAYS)),
+        points_a_year: arguments.points_a_year.unwrap_or(commits_of_last_year.max(DAYS)),
         metric,
     })
 }

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct TrackSummary {
     name: String,
     branch: String,
     reference: String,
@@ -35,7 +35,7 @@ pub(super) fn execute(arguments: &Arguments, tracks: &Tracks, console: &Console)
         let kept = tracks.require(&name)?;
         let report = kept.report()?;
         let reference = report.terms.references.first().map(|commit| commit.revision.clone());
-        listed.push(Listed {
+        listed.push(TrackSummary {
             name: name.to_string(),
             branch: report.terms.branch.clone(),
             reference: reference.unwrap_or_default(),
@@ -56,7 +56,7 @@ pub(super) fn execute(arguments: &Arguments, tracks: &Tracks, console: &Console)
     Ok(Exit::Done)
 }
 
-fn sheet(listed: &[Listed]) -> Sheet {
+fn sheet(listed: &[TrackSummary]) -> Sheet {
     let headings = vec![
         words("name", "name"),
         words("branch", "branch"),
@@ -66,7 +66,7 @@ fn sheet(listed: &[Listed]) -> Sheet {
         number("steps", "steps"),
         number("regressions", "regressions"),
     ];
-    let row = |one: &Listed| {
+    let row = |one: &TrackSummary| {
         let every = match one.every {
             Cadence::Commit => "commit",
             Cadence::Night => "night",

@@ -63,5 +63,5 @@ pub(super) fn execute(arguments: &Arguments, tracks: &Tracks, console: &Console)
         Form::Json => print_json(console, &report)?,
         Form::Csv => print(console, &track::sheet(&report).csv())?,
     }
-    Ok(gate.map_or(Exit::Done, |gate| gate.of_track(&report, console)))
+    Ok(gate.map_or(Exit::Done, |gate| gate.judge_track(&report, console)))
 }

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 /// Where points are measured.
-enum Place<'a> {
+enum PointRunner<'a> {
     Here(Box<Session<'a>>),
     Pool { connection: Box<Connection>, wait_for_hosts: bool },
 }
@@ -67,7 +67,7 @@ pub(super) async fn execute(
 }
 
 fn gated(kept: &KeptTrack, gate: Gate, console: &Console) -> Result<Exit, Failure> {
-    Ok(gate.of_track(&kept.report()?, console))
+    Ok(gate.judge_track(&kept.report()?, console))
 }
 
 async fn measure(
@@ -77,7 +77,7 @@ async fn measure(
     wait_for_hosts: bool,
     console: &Console,
 ) -> Result<Exit, Failure> {
-    let mut place = Place::of(&kept.definition.place, wait_for_hosts, console).await?;
+    let mut place = PointRunner::start(&kept.definition.place, wait_for_hosts, console).await?;
     let mut done = Ok(Exit::Done);
     for (commit, passed) in due {
         done = place.point(kept, &mut entries, commit, passed, console).await;
@@ -88,8 +88,8 @@ async fn measure(
     place.end(done).await
 }
 
-impl<'a> Place<'a> {
-    async fn of(place: &KeptAt, wait_for_hosts: bool, console: &'a Console) -> Result<Self, Failure> {
+impl<'a> PointRunner<'a> {
+    async fn start(place: &KeptAt, wait_for_hosts: bool, console: &'a Console) -> Result<Self, Failure> {
         Ok(match place {
             KeptAt::Data(data) => Self::Here(Box::new(Session::own(console, data).await?)),
             KeptAt::Coordinator { .. } => {

@@ -40,7 +40,8 @@ pub(crate) struct Arguments {
         value_name = "MEAN",
         allow_hyphen_values = true,
         requires = "variances",
-        conflicts_with = "files"
+        conflicts_with = "files",
+        help_heading = "Instead of a pilot"
     )]
     mean: Option<f64>,
     /// The variance T² of each level, lowest first, separated by commas, instead of a pilot
@@ -50,7 +51,8 @@ pub(crate) struct Arguments {
         value_delimiter = ',',
         requires = "mean",
         conflicts_with = "files",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = "Instead of a pilot"
     )]
     variances: Vec<f64>,
     /// The cost of one more unit above each level except the highest, in measurements, separated by commas
@@ -213,7 +215,7 @@ impl Components {
             .filter(|(_, variance)| *variance <= 0.0)
             .map(|(level, unbiased)| DroppedLevel { level, why: DroppedWhy::NoVariance { unbiased } })
             .collect();
-        let caveats = dropped.iter().map(of_dropped).collect();
+        let caveats = dropped.iter().map(warn_of_dropped).collect();
         Self { mean, variances: variances.to_vec(), unbiased, dropped, caveats }
     }
 
@@ -228,7 +230,7 @@ impl Components {
         if !effects.is_balanced() {
             caveats.push(Warning::from(&Caveat::Unbalanced));
         }
-        caveats.extend(dropped.iter().map(of_dropped));
+        caveats.extend(dropped.iter().map(warn_of_dropped));
         let units = counted(effects.highest_units() as u64, "unit");
         caveats.push(Warning::new(
             WarningCode::PilotError,
@@ -242,7 +244,7 @@ impl Components {
     }
 }
 
-fn of_dropped(dropped: &DroppedLevel) -> Warning {
+fn warn_of_dropped(dropped: &DroppedLevel) -> Warning {
     let level = dropped.level;
     match dropped.why {
         DroppedWhy::NotRepeated => Warning::new(
@@ -320,6 +322,7 @@ fn shown_plan(answer: &Answer, paint: Paint) -> String {
         None => "one level: the time does not suffice for two units".to_owned(),
     };
     let level = percent(answer.confidence.get());
+    // The formula may ask for more than fits the time; then its optimum is no longer the one shown.
     let lowered = if plan.lowered {
         "\n\nWith the counts by formula two units of the highest level would take longer than there is time for; these are \
          the narrowest interval that fits."

@@ -12,6 +12,7 @@ use speedup_formats::{Columns, Format};
 use speedup_statistics::ratio::TrimShare;
 use std::collections::BTreeMap;
 
+use crate::arguments::heading;
 use crate::command::block_on;
 use crate::connection::{Connection, SourceArguments, selector::Selector};
 use crate::console::Console;
@@ -29,19 +30,19 @@ pub(in crate::command) struct PilotArguments {
     #[arg(value_name = "PILOT")]
     files: Vec<PathBuf>,
     /// The benchmark, if the pilot has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::PILOT)]
     benchmark: Option<String>,
     /// The metric, if the pilot has several [default: wall]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::PILOT)]
     metric: Option<String>,
     /// The format of the input files [default: detected from their contents]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help_heading = heading::FILES)]
     input_format: Option<Format>,
     /// The column of the values in tables and JSON lines [default: value]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::FILES)]
     column: Option<String>,
     /// The column that identifies a run: its values are grouped [default: run]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::FILES)]
     run_column: Option<String>,
     #[command(flatten)]
     source: SourceArguments,
@@ -95,6 +96,7 @@ impl PilotArguments {
                 PilotSource { suites, is_in_seconds: false, share: TrimShare::USUAL }
             }
         };
+        // Runs are planned for one comparison.
         if suites.len() > 2 {
             return Err(Failure::usage(anyhow!("the pilot has {} versions", suites.len()))
                 .hint("give a baseline, or a baseline and a candidate"));

@@ -50,9 +50,11 @@ pub(crate) struct Arguments {
     pilot: PilotArguments,
     /// The mean of a run, instead of a pilot
     #[arg(long, value_name = "MEAN", allow_hyphen_values = true, requires = "sd", conflicts_with = "files")]
+    #[arg(help_heading = "Instead of a pilot")]
     mean: Option<f64>,
     /// The standard deviation of a run, in the same unit
     #[arg(long, value_name = "SD", allow_hyphen_values = true, requires = "mean", conflicts_with = "files")]
+    #[arg(help_heading = "Instead of a pilot")]
     sd: Option<f64>,
     /// The half-width of the interval, as a share of the mean, median or speedup: 0.01 or 1%
     #[arg(long, value_name = "R", allow_hyphen_values = true, default_value = "0.01", value_parser = fraction::share)]
@@ -143,7 +145,7 @@ enum Spread {
     },
 }
 
-type Required = Result<RequiredRuns, RequiredError>;
+type RequiredResult = Result<RequiredRuns, RequiredError>;
 
 const BY_TRIMMED: &str = "trimmed (default)";
 const BY_MEAN: &str = "mean";
@@ -253,7 +255,7 @@ impl Arguments {
         spread: &Spread,
         planned: &Result<TrimmedDetection, RequiredError>,
         of_each: ConfidenceLevel,
-    ) -> Vec<(Goal, Required)> {
+    ) -> Vec<(Goal, RequiredResult)> {
         let (r, level, maximum) = (self.half_width, self.confidence, self.maximum);
         let by_trimmed = Goal {
             goal: "precision of the speedup",

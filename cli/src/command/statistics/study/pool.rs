@@ -60,13 +60,13 @@ struct Answer {
     confidence: ConfidenceLevel,
     power: f64,
     seed: u64,
-    tests: Vec<Tested>,
+    tests: Vec<PoolTest>,
     caveats: Vec<Warning>,
 }
 
 /// What one test says of the pool.
 #[derive(Debug, Serialize)]
-struct Tested {
+struct PoolTest {
     test: AaTest,
     method: &'static str,
     rejected: u64,
@@ -141,10 +141,10 @@ impl Arguments {
         })
     }
 
-    fn tested(&self, test: AaTest, alarms: &FalseAlarms, detectable: Detectable) -> Tested {
+    fn tested(&self, test: AaTest, alarms: &FalseAlarms, detectable: Detectable) -> PoolTest {
         let FalseAlarms { method, rejected, splits, refused, rate, standard_error, caveats: _ } = *alarms;
         let expected = self.confidence.risk().get();
-        Tested { test, method, rejected, splits, refused, rate, standard_error, expected, detectable }
+        PoolTest { test, method, rejected, splits, refused, rate, standard_error, expected, detectable }
     }
 }
 
@@ -168,7 +168,7 @@ fn sheet(answer: &Answer) -> Sheet {
         number("expected", "promised"),
         number("detectable", "least speedup found"),
     ];
-    let row = |tested: &Tested| {
+    let row = |tested: &PoolTest| {
         vec![
             SheetCell::text(match tested.test {
                 AaTest::Welch => "welch",

@@ -13,7 +13,7 @@ fn manifest(files: &[(&str, Vec<u8>)]) -> Manifest {
         name: "locale".to_owned(),
         seed: 42,
         report: Asked::default(),
-        files: files.iter().map(|(name, content)| Listed::of(name, content)).collect(),
+        files: files.iter().map(|(name, content)| Listed::new(name, content)).collect(),
     }
 }
 
@@ -123,7 +123,7 @@ fn nothing_stands_behind_the_end_where_other_programs_would_find_it() {
 fn names_that_others_read_otherwise_are_refused() {
     let regular = tar::EntryType::Regular;
     let mut twice = manifest(&files()[..1]);
-    twice.files.push(Listed::of("report.json", b"[]"));
+    twice.files.push(Listed::new("report.json", b"[]"));
     let text = serde_json::to_vec(&twice).unwrap();
     let entries = [
         (MANIFEST, regular, text.as_slice()),
@@ -165,7 +165,7 @@ fn a_bomb_is_stopped_where_its_size_is_said_or_counted() {
     let error = read(archive(&[(MANIFEST, tar::EntryType::Regular, &large)]).as_slice()).unwrap_err();
     assert!(matches!(error, ArchiveError::ManifestTooLarge), "{error}");
     let mut many = manifest(&[]);
-    many.files = (0..=MAX_FILES).map(|number| Listed::of(&number.to_string(), b"")).collect();
+    many.files = (0..=MAX_FILES).map(|number| Listed::new(&number.to_string(), b"")).collect();
     let text = serde_json::to_vec(&many).unwrap();
     let error = read(archive(&[(MANIFEST, tar::EntryType::Regular, &text)]).as_slice()).unwrap_err();
     assert!(matches!(error, ArchiveError::TooManyFiles(_)), "{error}");
@@ -175,7 +175,7 @@ fn a_bomb_is_stopped_where_its_size_is_said_or_counted() {
     let error = read(archive(&[(MANIFEST, tar::EntryType::Regular, &text)]).as_slice()).unwrap_err();
     assert!(matches!(error, ArchiveError::TooLarge), "{error}");
     // Reading stops at the bound, whatever is still to come.
-    let mut endless = Bounded { from: io::repeat(0), read: MAX_UNPACKED_BYTES + MAX_HEADER_BYTES };
+    let mut endless = BoundedReader { from: io::repeat(0), read: MAX_UNPACKED_BYTES + MAX_HEADER_BYTES };
     let error = endless.read(&mut [0; 16]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
 }

@@ -122,9 +122,9 @@ fn first_line(text: &str, position: &csv::Position) -> u64 {
 fn field(raw: &str) -> String {
     let text = raw.trim();
     let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    match quoted.filter(|_| raw.starts_with([' ', '\t'])) {
-        Some(inner) => inner.replace("\"\"", "\""),
-        None => text.to_owned(),
+    match quoted {
+        Some(inner) if raw.starts_with([' ', '\t']) => inner.replace("\"\"", "\""),
+        Some(_) | None => text.to_owned(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::console::{Paint, moment};
 const HOUR: f64 = 3.6e12;
 
 #[derive(Debug, Serialize)]
-pub(in crate::command::cluster::hosts) struct Shown {
+pub(in crate::command::cluster::hosts) struct QueueStatus {
     queue: String,
     engine: String,
     options: Vec<String>,
@@ -66,7 +66,7 @@ struct Job {
     host: Option<String>,
 }
 
-impl From<v1::Provisioner> for Shown {
+impl From<v1::Provisioner> for QueueStatus {
     fn from(wire: v1::Provisioner) -> Self {
         let limits = wire.limits.unwrap_or_default();
         let v1::JobSurroundings { prologue, epilogue, wrap, run_as } = wire.around.unwrap_or_default();
@@ -120,7 +120,7 @@ fn hours(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / HOUR
 }
 
-impl Shown {
+impl QueueStatus {
     /// All of it, for people.
     pub(super) fn text(&self, paint: Paint) -> String {
         let options = if self.options.is_empty() { "none".to_owned() } else { self.options.join(" ") };
@@ -170,7 +170,10 @@ impl Shown {
 
     /// Which jobs may never start.
     pub(in crate::command::cluster::hosts) fn waits_long(&self) -> Option<String> {
-        let patience = self.patience_ns.filter(|_| self.overdue > 0)?;
+        let patience = self.patience_ns?;
+        if self.overdue == 0 {
+            return None;
+        }
         let jobs = counted(self.overdue.into(), "job");
         let have = if self.overdue == 1 { "has" } else { "have" };
         let queue = &self.queue;
@@ -181,16 +184,19 @@ impl Shown {
 
     /// What surrounds the agent in each job, if anything does.
     fn around(&self) -> Option<String> {
-        let count = |what: &str, text: &str| {
-            (!text.is_empty()).then(|| format!("{what}: {}", counted(text.lines().count() as u64, "line")))
-        };
-        let wrap = (!self.wrap.is_empty()).then(|| format!("command before the agent: {}", self.wrap));
-        let parts = [count("prologue", &self.prologue), count("epilogue", &self.epilogue), wrap];
-        let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+        let mut parts = Vec::new();
+        for (what, text) in [("prologue", &self.prologue), ("epilogue", &self.epilogue)] {
+            if !text.is_empty() {
+                parts.push(format!("{what}: {}", counted(text.lines().count() as u64, "line")));
+            }
+        }
+        if !self.wrap.is_empty() {
+            parts.push(format!("command before the agent: {}", self.wrap));
+        }
         if !self.run_as.is_empty() {
             parts.push(format!("programs executed as {}", self.run_as));
         }
-        (!parts.is_empty()).then(|| format!("In each job, {}.", parts.join("; ")))
+        if parts.is_empty() { None } else { Some(format!("In each job, {}.", parts.join("; "))) }
     }
 
     pub(super) fn bill(&self) -> String {
@@ -278,7 +284,7 @@ mod tests {
         });
         let wire =
             v1::Provisioner { engine: "slurm".to_owned(), refused: refused.into(), ..Default::default() };
-        let text = Shown::from(wire).text(Console::plain().out);
+        let text = QueueStatus::from(wire).text(Console::plain().out);
         assert!(text.contains(" n1, and 1 more: why of n1; what to do."), "{text}");
     }
 
@@ -304,14 +310,14 @@ mod tests {
             ],
             ..Default::default()
         };
-        let shown = Shown::from(wire);
+        let shown = QueueStatus::from(wire);
         let queued = shown.queued().unwrap_or_default();
         for part in ["short", ": 1 job PENDING (AssocMaxJobsLimit)", ", 2 jobs PENDING (Priority)"] {
             assert!(queued.contains(part), "{part}: {queued}");
         }
         let long = shown.waits_long().unwrap_or_default();
         assert!(long.starts_with("1 job of queue short") && long.contains("300 s"), "{long}");
-        assert_eq!(Shown::from(v1::Provisioner::default()).queued(), None);
+        assert_eq!(QueueStatus::from(v1::Provisioner::default()).queued(), None);
     }
 
     #[test]
@@ -330,7 +336,7 @@ mod tests {
             jobs: vec![job],
             ..Default::default()
         };
-        let text = Shown::from(wire).text(Console::plain().out);
+        let text = QueueStatus::from(wire).text(Console::plain().out);
         assert!(text.contains("1.00 node hours"), "{text}");
         for part in [": 3 jobs in a row ended.", "`speedup hosts slurm add --name short`"] {
             assert!(text.contains(part), "{part}: {text}");
