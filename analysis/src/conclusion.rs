@@ -15,4 +15,4 @@ mod word;
 pub use self::verdict::{Direction, EndpointVerdict, Protocol, Verdict};
 pub use self::warning::{Warning, WarningCode};
 pub(crate) use self::warning::{Warnings, listed};
-pub use self::{reason::Reason, reason::ReasonCode, word::Spelled, word::Word};
+pub use self::{reason::Reason, reason::ReasonCode, word::ReportWord, word::Word};

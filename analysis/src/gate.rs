@@ -6,7 +6,7 @@
 //! family tests whether the speedup is 1/(1 + t). Higher-is-better answers are oriented where they are made: a speedup above 1 favours
 //! the candidate.
 //!
-//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; where conclusions come from: the reports of experiments, answers and tracks.
+//! In reading order: [`Conclusion`], [`Ruling`], [`GateRulings`]; where conclusions come from: the reports of experiments, answers and tracks.
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +64,7 @@ pub enum Ruling {
 
 /// All conclusions, ruled.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
+pub struct GateRulings {
     pub regressions: Vec<Conclusion>,
     pub undecided: Vec<Conclusion>,
 }
@@ -147,7 +147,7 @@ impl fmt::Display for Conclusion {
     }
 }
 
-impl Judgement {
+impl GateRulings {
     /// The conclusions by their rulings.
     pub fn new(conclusions: Vec<Conclusion>) -> Self {
         let mut judgement = Self::default();
@@ -169,7 +169,7 @@ impl Judgement {
 }
 
 /// A conclusion before it is adjusted, with the p-values of faster and of slower.
-type Unadjusted = (Conclusion, [Option<PValue>; 2]);
+type UnadjustedConclusion = (Conclusion, [Option<PValue>; 2]);
 
 impl Conclusion {
     /// A verdict that needs no adjustment, as its risk is its own.
@@ -197,11 +197,11 @@ impl Conclusion {
 
     /// With verdicts after Holm's adjustment: each candidate's are a family. Faster and slower are families of their own; what cannot
     /// conclude counts with a p-value of 1.
-    pub(crate) fn adjusted(plain: &[Unadjusted], level: ConfidenceLevel) -> Vec<Self> {
+    pub(crate) fn adjusted(plain: &[UnadjustedConclusion], level: ConfidenceLevel) -> Vec<Self> {
         let mut all = Vec::new();
         for family in plain.chunk_by(|one, next| one.0.candidate == next.0.candidate) {
             let [faster, slower] = [0, 1].map(|at| {
-                let p_value = |(one, p_values): &Unadjusted| {
+                let p_value = |(one, p_values): &UnadjustedConclusion| {
                     let concluded = p_values[at].filter(|_| one.verdict != Verdict::NotEnoughData);
                     Some(concluded.unwrap_or(PValue::ONE))
                 };

@@ -9,7 +9,7 @@
 //! * [`StudyStanding`] and [`Study`]: what goes in;
 //! * [`Report`]: what comes out, with [`Head`], [`SuiteReport`], [`BenchmarkReport`], [`ComparisonReport`] and
 //!   [`ProtocolReport`];
-//! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`MethodReport`]: what a verdict is worth;
+//! * [`IndependenceReport`], [`ProportionReport`], [`FailureSummary`], [`MethodReport`]: what a verdict is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
 //! * [`ScalingReport`]: one program on several numbers of hosts; [`RanksReport`]: the ranks of its runs;
@@ -43,7 +43,9 @@ pub use self::compare::{
     suite::SuiteReport, suite::TypicalReport, tail::TailTakes, verdict_counts::VerdictCounts,
 };
 pub use self::gather::cell::ConditionCounts;
-pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, MishapTotals, Mishaps};
+pub use self::gather::mishap::{
+    FailureCount, FailureExample, FailureSummary, FailureTotals, LossCount, LossExample,
+};
 use self::gather::{cell::CellRecords, evidence::Evidence};
 pub use self::two_sample::{
     advice::ASSURANCE, advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::RELATIVE_HALF_WIDTH,
@@ -222,8 +224,8 @@ impl Study {
             return Err(AttemptError::Cell { run, found: attempt.cell, expected });
         }
         if is_part {
-            let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
-            self.keep_ranks_of_part(attempt, self.evidence.stay(seat).host);
+            let location = self.evidence.keep(attempt, &self.plan.experiment.independence);
+            self.keep_ranks_of_part(attempt, self.evidence.stay(location).host);
             return Ok(());
         }
         if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
@@ -248,8 +250,8 @@ impl Study {
         if let Some(build) = &lease.evidence.build {
             self.builds.keep(self.plan.task(run).version(), build);
         }
-        let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
-        let host = self.evidence.stay(seat).host;
+        let location = self.evidence.keep(attempt, &self.plan.experiment.independence);
+        let host = self.evidence.stay(location).host;
         self.costs.add(attempt, self.plan.experiment.rule);
         self.host_losses.entry(host).or_default().take(attempt);
         match &attempt.end {
@@ -264,7 +266,7 @@ impl Study {
                         cell.outlived += u64::from(record.survivors > 0);
                         cell.conditions.measured(record.conditions.as_deref());
                         cell.ranks.keep(lease, host, record, true);
-                        cell.measured(seat, host, record, &self.plan.experiment.own_metrics);
+                        cell.measured(location, host, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason, obstacle } => {

@@ -5,7 +5,7 @@ mod github;
 use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
 use speedup_analysis::count;
-use speedup_analysis::gate::{Conclusion, GateError, Judgement};
+use speedup_analysis::gate::{Conclusion, GateError, GateRulings};
 use speedup_analysis::inquiry::Answer;
 use speedup_analysis::study::{BisectionVerdict, SCHEMA_VERSION};
 use speedup_analysis::track::TrackReport;
@@ -165,7 +165,7 @@ impl Gate {
     }
 
     fn judge(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
-        let Judgement { regressions, undecided } = Judgement::new(conclusions);
+        let GateRulings { regressions, undecided } = GateRulings::new(conclusions);
         let has_failed = regressions.iter().any(|one| one.failure.is_some());
         let mut exit = Exit::Done;
         if self.requires_conclusive && !undecided.is_empty() {

@@ -6,8 +6,10 @@
 use std::time::Duration;
 
 use speedup_analysis::study::{RuleReport, RuleState, Study};
-use speedup_core::{machine, plan::Extension, run::record::MAX_REASON_BYTES, value::id::ExperimentId};
-use speedup_proto::{convert::experiment_named, convert::id_text, v1};
+use speedup_core::{machine, run::record::MAX_REASON_BYTES, value::id::ExperimentId};
+use speedup_proto::{
+    convert::experiment_named, convert::id_text, v1, v1::decide_request::Decision as WireDecision,
+};
 use tokio::task::JoinHandle;
 use tonic::{Code, Status, transport::Channel};
 
@@ -95,7 +97,8 @@ async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), AdviceFail
             .map_err(|error| Status::data_loss(error.to_string()))?;
         let failure = |status| AdviceFailure { experiment: Some(id), status };
         let decision = reporter.compute_rule(id, decide).await.map_err(failure)?;
-        send(&mut reporter.experiments(), id, decision).await.map_err(failure)?;
+        let request = v1::DecideRequest { experiment: id_text(id.0), ..decision };
+        send(&mut reporter.experiments(), id, request).await.map_err(failure)?;
         *decided += 1;
     }
     Ok(())
@@ -103,15 +106,15 @@ async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), AdviceFail
 
 type Experiments = v1::experiments_client::ExperimentsClient<Channel>;
 
-async fn send(experiments: &mut Experiments, id: ExperimentId, decision: Decision) -> Result<(), Status> {
-    let Decision { from, further, words } = decision;
-    let runs = further.as_ref().map_or(0, |further| further.order.len());
-    let request = v1::DecideRequest {
-        experiment: id_text(id.0),
-        by: BY.to_owned(),
-        words,
-        from,
-        decision: Some(further.map_or(machine::Decision::Enough, machine::Decision::Extend).into()),
+async fn send(
+    experiments: &mut Experiments,
+    id: ExperimentId,
+    request: v1::DecideRequest,
+) -> Result<(), Status> {
+    let from = request.from;
+    let runs = match &request.decision {
+        Some(WireDecision::Extension(extension)) => extension.order.len(),
+        Some(WireDecision::Enough(_)) | None => 0,
     };
     match experiments.decide(request).await {
         Ok(_) => {
@@ -127,30 +130,24 @@ async fn send(experiments: &mut Experiments, id: ExperimentId, decision: Decisio
     }
 }
 
-/// What a rule decides of an experiment that awaits it.
-#[derive(Clone, Debug, PartialEq)]
-struct Decision {
-    /// The runs of the plan that it was computed from.
-    from: u32,
-    /// What is to be appended; nothing where the runs are enough.
-    further: Option<Extension>,
-    words: String,
-}
-
-/// The decision for `study`.
+/// The decision for `study`, which whoever sends it addresses to the experiment.
 ///
 /// # Errors
 /// When the rule cannot decide yet or there is none, which the coordinator would not ask for.
-fn decide(study: &Study) -> Result<Decision, Status> {
+fn decide(study: &Study) -> Result<v1::DecideRequest, Status> {
     let rule = study.rule().map_err(|error| Status::failed_precondition(error.to_string()))?;
     let rule = rule.ok_or_else(|| Status::failed_precondition("the plan says the number of runs"))?;
-    match rule.state {
-        RuleState::Pending | RuleState::BrokenOff => Err(Status::failed_precondition(rule.words)),
-        RuleState::Further | RuleState::Enough | RuleState::Exhausted => {
-            let further = rule.extension(study.plan());
-            Ok(Decision { from: rule.from, further, words: words(rule) })
-        }
+    if matches!(rule.state, RuleState::Pending | RuleState::BrokenOff) {
+        return Err(Status::failed_precondition(rule.words));
     }
+    let decision = rule.extension(study.plan()).map_or(machine::Decision::Enough, machine::Decision::Extend);
+    Ok(v1::DecideRequest {
+        experiment: String::new(),
+        by: BY.to_owned(),
+        from: rule.from,
+        decision: Some(decision.into()),
+        words: words(rule),
+    })
 }
 
 /// The words as the journal keeps them; a long end is cut at a character.

@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use super::word::{Spelled, Word};
+use super::word::{ReportWord, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::{inference::Unbounded, protocol::speedup_test::StopReason, ratio::RatioError};
@@ -162,7 +162,7 @@ speedup_core::words! {
         /// The weights do not fit the benchmarks.
         Weights = "weights",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
     const ALL;
 }
 
@@ -177,6 +177,11 @@ impl Reason {
             ReasonCode::RunsOutstanding,
             "Runs of the plan are outstanding: there is a verdict when all are there, and none before",
         )
+    }
+
+    /// Why a version without values is not compared.
+    pub(crate) fn no_values() -> Self {
+        Self::new(ReasonCode::NoValues, "A version has no run with a value of it")
     }
 
     /// Of an error that a report tells, with its hint.

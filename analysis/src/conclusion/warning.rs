@@ -1,6 +1,6 @@
 //! What the reader must know beside the verdicts: each code once, with the benchmarks it concerns.
 
-use super::word::{Spelled, Word};
+use super::word::{ReportWord, Word};
 use serde::{Deserialize, Serialize, Serializer};
 use speedup_statistics::mixture::{MixtureCaveat, goodness_of_fit::GoodnessOfFitCaveat};
 use speedup_statistics::{inference::Caveat, planning::required_repetitions::PlanningAssumption};
@@ -299,7 +299,7 @@ speedup_core::words! {
         /// The configuration's coefficients are whole numbers.
         WholeCoefficients = "whole_coefficients",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
     const ALL;
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a report writes as one word.
-pub trait Spelled: Copy {
+pub trait ReportWord: Copy {
     /// The word, in JSON and in sentences.
     fn name(self) -> &'static str;
 }
@@ -20,7 +20,7 @@ pub enum Word<T> {
     Other(String),
 }
 
-impl<T: Spelled> Word<T> {
+impl<T: ReportWord> Word<T> {
     /// What it stands for, where this release knows it.
     pub fn known(&self) -> Option<T> {
         match self {
@@ -44,13 +44,13 @@ impl<T> From<T> for Word<T> {
     }
 }
 
-impl<T: Spelled + PartialEq> PartialEq<T> for Word<T> {
+impl<T: ReportWord + PartialEq> PartialEq<T> for Word<T> {
     fn eq(&self, other: &T) -> bool {
         self.known().is_some_and(|known| known == *other)
     }
 }
 
-impl<T: Spelled> fmt::Display for Word<T> {
+impl<T: ReportWord> fmt::Display for Word<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -65,7 +65,7 @@ mod tests {
     use speedup_core::experiment::Weights;
 
     /// Each is written as it is called, and read back as itself.
-    fn are_spelled<T: Spelled + PartialEq + fmt::Debug + Serialize + DeserializeOwned>(all: &[T]) {
+    fn are_spelled<T: ReportWord + PartialEq + fmt::Debug + Serialize + DeserializeOwned>(all: &[T]) {
         for one in all {
             let json = serde_json::to_string(&Word::from(*one)).unwrap();
             assert_eq!(json, format!("\"{}\"", one.name()));

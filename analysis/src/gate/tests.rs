@@ -195,7 +195,7 @@ fn exit_codes_follow_from_the_adjusted_fields_of_the_json() {
         let json = serde_json::to_value(&answer).unwrap();
         let gates = json["gates"].as_array().unwrap();
         let by_list = |ruling: &str| gates.iter().filter(|one| one["ruling"] == ruling).count();
-        let judgement = Judgement::new(Conclusion::from_answer(&answer).unwrap());
+        let judgement = GateRulings::new(Conclusion::from_answer(&answer).unwrap());
         let judged = [judgement.regressions.len(), judgement.undecided.len()];
         assert_eq!(judged, [by_list("regression"), by_list("undecided")]);
         // The rows say the same as the list.
@@ -256,7 +256,7 @@ fn a_suite_without_a_difference_passes_where_plain_verdicts_fail() {
     let conclusions = Conclusion::from_answer(&answer).unwrap();
     assert_eq!(conclusions.len(), 101);
     assert_eq!(conclusions[0].benchmark, None);
-    let judgement = Judgement::new(conclusions);
+    let judgement = GateRulings::new(conclusions);
     assert_eq!(judgement.regressions, Vec::new());
 }
 
@@ -266,7 +266,7 @@ fn a_regression_in_one_of_many_benchmarks_is_named_with_its_size() {
     let after = suite("after", &[("sort", times(1.1, 30, 3)), ("grep", times(2.0, 30, 4))]);
     for method in [Method::speedup_test(), Method::SignedRank] {
         let all = beyond(2.0, method, Preference::Lower, vec![before.clone(), after.clone()]).unwrap();
-        let judgement = Judgement::new(all);
+        let judgement = GateRulings::new(all);
         let on_sort: Vec<String> = judgement
             .regressions
             .iter()
@@ -324,7 +324,7 @@ fn a_report_is_judged_by_its_adjusted_verdicts() {
         assert_eq!(one.adjusted_verdict, holm.map_or(comparison.verdict, |holm| holm.verdict));
         assert_eq!(one.ruling, one.adjusted_verdict.into());
     }
-    let judgement = Judgement::new(all);
+    let judgement = GateRulings::new(all);
     let named: Vec<_> = judgement.regressions.iter().filter_map(|one| one.benchmark.as_deref()).collect();
     assert_eq!(named, ["compress-a-rather-large-archive"]);
     assert!(judgement.undecided.iter().any(|one| one.benchmark.as_deref() == Some("join")));

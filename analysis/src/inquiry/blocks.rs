@@ -1,7 +1,7 @@
 //! Blocks in which a design ran both versions of a benchmark: the runs of two versions in one are a pair.
 
 use super::suite::ObservedSample;
-use crate::study::design::{Arranged, BLOCK};
+use crate::study::design::{BLOCK, IndependentUnits};
 use crate::{conclusion::Warning, conclusion::WarningCode, count::counted, count::grouped};
 use speedup_statistics::test::block_pairs::Block;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const MOST_NAMED: usize = 6;
 /// The samples of a benchmark in two versions by the blocks in which a design ran both.
 pub(super) struct BlockedSamples {
     /// The pairs; none where no block has runs of both versions.
-    pub(super) pairs: Option<Arranged>,
+    pub(super) pairs: Option<IndependentUnits>,
     /// The blocks that have runs of one version only, by name; of runs that are of no block nothing is known to be in common.
     pub(super) left_out: Vec<Option<String>>,
 }
@@ -47,7 +47,7 @@ impl BlockedSamples {
                 blocks.push(Block { baseline: None, candidate: Some(*value) });
             }
         }
-        Some(Self { pairs: Arranged::of_pairs(&blocks, BLOCK).ok(), left_out })
+        Some(Self { pairs: IndependentUnits::of_pairs(&blocks, BLOCK).ok(), left_out })
     }
 }
 

@@ -6,7 +6,7 @@ use super::refusal::{MOST_VALUES, MOST_VERSIONS};
 use super::{
     Inquiry, InquiryError, Preference, blocks::BenchmarkBlocks, blocks::BlockedSamples, suite::ObservedSample,
 };
-use crate::study::design::Arranged;
+use crate::study::design::IndependentUnits;
 use speedup_statistics::{ratio::BenchmarkWeights, ratio::SuiteMember, sample::Sample};
 use std::collections::BTreeSet;
 
@@ -152,13 +152,13 @@ impl Pair<'_> {
     }
 
     /// The pairs that the blocks make, for methods that take pairs.
-    pub(super) fn arranged(&self) -> Option<&Arranged> {
+    pub(super) fn arranged(&self) -> Option<&IndependentUnits> {
         self.blocked.as_ref()?.pairs.as_ref()
     }
 
     /// What is compared by methods that take pairs: the pairs in their order, or else the samples.
     pub(super) fn compared(&self) -> (&Sample, &Sample) {
-        self.arranged().map_or_else(|| self.samples(), Arranged::samples)
+        self.arranged().map_or_else(|| self.samples(), IndependentUnits::samples)
     }
 
     /// The ratios within the pairs, whose order counts in the place of either version's.

@@ -7,7 +7,7 @@ use super::{Findings, Inquiry, InquiryError, Preference, effect, missing, suite:
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::gate::Conclusion;
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
-use crate::study::two_sample::headline::{Declared, trim_share};
+use crate::study::two_sample::headline::{HeadlineSpec, trim_share};
 use crate::study::{BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, SuiteReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, experiment::endpoint::MAX_QUANTILES};
@@ -77,7 +77,7 @@ impl MethodSpec for RatioOptions {
         // Refuses a population that is smaller than what was drawn from it.
         Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
         let declared =
-            Declared { noise: inquiry.noise_threshold, ..self.declared(pairing.benchmarks.len(), level) };
+            HeadlineSpec { noise: inquiry.noise_threshold, ..self.declared(pairing.benchmarks.len(), level) };
         let mut suites = Vec::new();
         for (number, candidate) in pairing.candidates() {
             let pairs = pairing.pairs(number, inquiry.better);
@@ -176,8 +176,8 @@ pub(super) fn control(
 }
 
 impl RatioOptions {
-    fn declared(&self, benchmarks: usize, level: ConfidenceLevel) -> Declared {
-        Declared {
+    fn declared(&self, benchmarks: usize, level: ConfidenceLevel) -> HeadlineSpec {
+        HeadlineSpec {
             center: self.center.unwrap_or_default(),
             is_by_size: false,
             trim: trim_share(self.trim),

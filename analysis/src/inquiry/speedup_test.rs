@@ -7,7 +7,7 @@ use super::proportion::{AcceleratedShare, ShareQuestion};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
 use crate::gate::{Conclusion, GateError};
-use crate::study::two_sample::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
+use crate::study::two_sample::protocol::{AssumptionReport, ProtocolResult, mean_seen, median_seen};
 use crate::study::{IntervalReport, ProtocolReport, two_sample::paired};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
@@ -352,7 +352,7 @@ impl Setting<'_> {
 
     fn protocol(
         &self,
-        judged: Judged,
+        judged: ProtocolResult,
         at_risk: impl Fn(Question, Risk) -> ProtocolConclusion,
     ) -> ProtocolFinding {
         let published = match self.options.mode {
@@ -592,12 +592,12 @@ impl SpeedupTestFinding {
 
 impl ProtocolFinding {
     fn new(
-        judged: Judged,
+        judged: ProtocolResult,
         published: Option<ProtocolVerdict>,
         p_values: [Option<PValue>; 2],
         better: Preference,
     ) -> Self {
-        let Judged { mut report, mut caveats, interval_caveats } = judged;
+        let ProtocolResult { mut report, mut caveats, interval_caveats } = judged;
         if better == Preference::Higher {
             report.change_percent = 100.0 * (report.speedup - 1.0);
         }

@@ -8,8 +8,8 @@
 mod builds;
 
 pub(super) use self::builds::OfBuild;
-use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
-use crate::study::gather::{evidence::NamedSeat, numbers::Number};
+use crate::conclusion::{Reason, ReasonCode, ReportWord, Word};
+use crate::study::gather::{evidence::NamedLocation, numbers::Number};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::{RunIndex, VersionIndex};
 use speedup_core::{independence::Sameness, plan::Place, plan::Plan, repetition::Order};
@@ -35,7 +35,7 @@ speedup_core::words! {
         /// A block of a table of samples.
         Block = "block",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 /// How a comparison was made other than from independent runs.
@@ -70,7 +70,7 @@ pub enum DesignKind {
 /// A measured run of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    pub(super) seat: NamedSeat,
+    pub(super) location: NamedLocation,
     pub(super) place: Place,
     /// Its build, where its version is built several times.
     pub(super) build: Option<OfBuild>,
@@ -78,12 +78,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(plan: &Plan, seat: NamedSeat, value: f64) -> Self {
-        let of = plan.builds_of(plan.task(seat.run).version());
-        let number = plan.build_of(seat.run).and_then(|build| of.binary_search(&build.0).ok());
+    pub(super) fn new(plan: &Plan, location: NamedLocation, value: f64) -> Self {
+        let of = plan.builds_of(plan.task(location.run).version());
+        let number = plan.build_of(location.run).and_then(|build| of.binary_search(&build.0).ok());
         let build = number.filter(|_| of.len() > 1);
         let build = build.map(|number| OfBuild { number: number as u32, of: of.len() as u32 });
-        Self { seat, place: plan.place(seat.run), build, value }
+        Self { location, place: plan.place(location.run), build, value }
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) const INDEPENDENT_RUN: &str = "independent run";
 
 /// What a comparison is made from.
 #[derive(Clone, Debug)]
-pub(crate) struct Arranged {
+pub(crate) struct IndependentUnits {
     /// What is independent, of the baseline and of the candidate; of pairs in their order.
     pub(super) baseline: Sample,
     pub(super) candidate: Sample,
@@ -155,7 +155,7 @@ impl DesignReport {
     }
 }
 
-impl Arranged {
+impl IndependentUnits {
     /// What is independent, in words.
     pub(super) fn noun(&self) -> &str {
         self.design.noun()
@@ -261,7 +261,11 @@ impl Design {
     }
 
     /// The independent units of the two versions' runs, each in run order; `None` where these are the runs.
-    pub(super) fn arrange(self, baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
+    pub(super) fn arrange(
+        self,
+        baseline: &[Run],
+        candidate: &[Run],
+    ) -> Option<Result<IndependentUnits, Reason>> {
         if builds::are_levels([baseline, candidate]) {
             return Some(builds::arrange(self, [baseline, candidate]));
         }
@@ -286,7 +290,7 @@ pub(super) fn in_order(runs: &[Run]) -> Option<Sample> {
     if let Some(rounds) = builds::rounds(runs) {
         return Sample::new(rounds).ok();
     }
-    let visits = units(runs, |run| (run.place.group, run.seat.host));
+    let visits = units(runs, |run| (run.place.group, run.location.host));
     (visits.len() < runs.len()).then_some(())?;
     Sample::new(visits.iter().map(|(_, unit)| unit.mean()).collect()).ok()
 }
@@ -326,7 +330,7 @@ fn units<K: Ord + Copy>(runs: &[Run], key: impl Fn(&Run) -> K) -> Vec<(K, Unit)>
             units.push((key(run), Unit::default()));
         }
         let unit = &mut units[number].1;
-        let boot = (number, run.place.group, run.place.boot, run.seat.boot);
+        let boot = (number, run.place.group, run.place.boot, run.location.boot);
         let boot = *boots.entry(boot).or_insert(unit.boots.len());
         if boot == unit.boots.len() {
             unit.boots.push(Vec::new());
@@ -340,29 +344,29 @@ fn units<K: Ord + Copy>(runs: &[Run], key: impl Fn(&Run) -> K) -> Vec<(K, Unit)>
 fn visits(sides: [&[Run]; 2]) -> BTreeMap<(RunIndex, u32), [Option<Unit>; 2]> {
     let mut visits: BTreeMap<_, [Option<Unit>; 2]> = BTreeMap::new();
     for (side, runs) in sides.into_iter().enumerate() {
-        for (key, unit) in units(runs, |run| (run.place.group, run.seat.host)) {
+        for (key, unit) in units(runs, |run| (run.place.group, run.location.host)) {
             visits.entry(key).or_default()[side] = Some(unit);
         }
     }
     visits
 }
 
-fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
+fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<IndependentUnits, Reason> {
     let mean = |unit: Option<Unit>| unit.map(|unit| unit.mean());
     let block = |[baseline, candidate]: [Option<Unit>; 2]| Block {
         baseline: mean(baseline),
         candidate: mean(candidate),
     };
     let blocks: Vec<Block> = visits([baseline, candidate]).into_values().map(block).collect();
-    Arranged::of_pairs(&blocks, RunUnit::Visit)
+    IndependentUnits::of_pairs(&blocks, RunUnit::Visit)
 }
 
 /// Runs by the classes of their hosts; `None` where all are of one.
-fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
+fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<IndependentUnits, Reason>> {
     let mut by_class: BTreeMap<Option<Number>, [Vec<f64>; 2]> = BTreeMap::new();
     for (side, runs) in [baseline, candidate].into_iter().enumerate() {
         for run in runs {
-            by_class.entry(run.seat.class).or_default()[side].push(run.value);
+            by_class.entry(run.location.class).or_default()[side].push(run.value);
         }
     }
     (by_class.len() > 1).then(|| {
@@ -376,7 +380,7 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
         let of = |side: usize| sample(both.iter().flat_map(|sides| sides[side].iter().copied()));
         let (baseline, candidate) = (of(0)?, of(1)?);
         let block = |[x, y]: &[Vec<f64>; 2]| Ok((sample(x.iter().copied())?, sample(y.iter().copied())?));
-        Ok(Arranged {
+        Ok(IndependentUnits {
             design: DesignReport {
                 kind: DesignKind::Classes,
                 unit: RunUnit::Run.into(),
@@ -395,7 +399,7 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
 
 /// The hosts of each side, or, where one has a single host and the plan allows it, their boots.
 fn of_hosts_or_boots<const N: usize>(sides: [&[Run]; N], by_boots: bool) -> (RunUnit, [Vec<Unit>; N]) {
-    let of_hosts = sides.map(|runs| alone(units(runs, |run| run.seat.host)));
+    let of_hosts = sides.map(|runs| alone(units(runs, |run| run.location.host)));
     if !by_boots || of_hosts.iter().all(|hosts| hosts.len() > 1) {
         return (RunUnit::Host, of_hosts);
     }
@@ -406,7 +410,7 @@ fn of_hosts_or_boots<const N: usize>(sides: [&[Run]; N], by_boots: bool) -> (Run
     (RunUnit::Boot, of_boots)
 }
 
-fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arranged, Reason> {
+fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<IndependentUnits, Reason> {
     let (unit, units) = of_hosts_or_boots([baseline, candidate], by_boots);
     if units.iter().any(|units| units.len() < 2) {
         let [n, m] = units.each_ref().map(Vec::len);
@@ -421,7 +425,7 @@ fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arrange
     let (baseline, candidate) = (baseline?, candidate?);
     let [of_baseline, of_candidate] = units.each_ref().map(|units| tree(units));
     let no_levels = |error: LevelsError| Reason::of(ReasonCode::NoLevels, &error);
-    Ok(Arranged {
+    Ok(IndependentUnits {
         design: DesignReport {
             kind: DesignKind::Levels,
             unit: unit.into(),

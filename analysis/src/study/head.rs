@@ -1,7 +1,7 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
 use super::{Study, StudyStanding, gather::cell::ConditionCounts};
-use crate::conclusion::{Spelled, Word};
+use crate::conclusion::{ReportWord, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::{StatusPhase, event::Tally};
 use speedup_core::{experiment::Version, value::time::Timestamp};
@@ -114,7 +114,7 @@ speedup_core::words! {
         /// All runs are settled.
         Finished = "finished",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 impl CommitReport {

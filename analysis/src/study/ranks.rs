@@ -3,7 +3,7 @@
 
 mod words;
 
-use super::{gather::evidence::HostLabel, sampled::Sampled, two_sample::interval::IntervalReport};
+use super::{gather::evidence::HostLabel, sampled::BenchmarkSamples, two_sample::interval::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode};
 use crate::study::{
     Study, compare::own_metric::looked_sequentially, gather::ranks::RankPlace, gather::ranks::RunRanks,
@@ -97,7 +97,7 @@ pub struct SlowestReport {
 }
 
 /// What all versions of a benchmark share.
-struct Shared<'a> {
+struct RankContext<'a> {
     study: &'a Study,
     gang: &'a Gang,
     level: ConfidenceLevel,
@@ -107,25 +107,25 @@ struct Shared<'a> {
 
 impl RanksReport {
     /// Of each benchmark whose ranks are timed, in plan order.
-    pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], level: ConfidenceLevel) -> Vec<Self> {
+    pub(crate) fn all(study: &Study, sampled: &[BenchmarkSamples<'_>], level: ConfidenceLevel) -> Vec<Self> {
         let experiment = &study.plan.experiment;
         let taking_part = study.plan.benchmarks.iter().filter_map(|index| experiment.benchmark(*index));
         let timed = taking_part.zip(sampled).filter_map(|(benchmark, sampled)| {
             Some((benchmark, sampled, benchmark.gang.as_ref().filter(|gang| gang.times_ranks)?))
         });
-        let timed: Vec<(&Benchmark, &Sampled<'_>, &Gang)> = timed.collect();
+        let timed: Vec<(&Benchmark, &BenchmarkSamples<'_>, &Gang)> = timed.collect();
         if timed.is_empty() {
             return Vec::new();
         }
         let labels = study.evidence.labels();
-        let of = |(benchmark, sampled, gang): (&Benchmark, &Sampled<'_>, &Gang)| {
-            let shared = Shared { study, gang, level, labels: &labels };
+        let of = |(benchmark, sampled, gang): (&Benchmark, &BenchmarkSamples<'_>, &Gang)| {
+            let shared = RankContext { study, gang, level, labels: &labels };
             Self::new(benchmark, sampled, &shared)
         };
         timed.into_iter().map(of).collect()
     }
 
-    fn new(benchmark: &Benchmark, sampled: &Sampled<'_>, shared: &Shared<'_>) -> Self {
+    fn new(benchmark: &Benchmark, sampled: &BenchmarkSamples<'_>, shared: &RankContext<'_>) -> Self {
         let ranks = shared.gang.ranks();
         let runs: Vec<Vec<RunRanks>> =
             sampled.records.iter().map(|records| records.ranks.complete(ranks)).collect();
@@ -149,7 +149,7 @@ impl RanksReport {
 }
 
 impl VersionRanks {
-    fn new(version: &str, runs: &[RunRanks], measured: u64, shared: &Shared<'_>) -> Self {
+    fn new(version: &str, runs: &[RunRanks], measured: u64, shared: &RankContext<'_>) -> Self {
         let n = runs.len() as u64;
         let median = |of: fn(&RunRanks) -> f64| sample(runs, of).map(|sample| shared.median(&sample));
         let found = Self {
@@ -173,7 +173,7 @@ fn sample(runs: &[RunRanks], of: fn(&RunRanks) -> f64) -> Option<Sample> {
     Sample::new(runs.iter().map(of).collect()).ok()
 }
 
-impl Shared<'_> {
+impl RankContext<'_> {
     fn mean(&self, sample: &Sample) -> RankValue {
         let values = sample.in_run_order().to_vec();
         let interval = match LevelTree::balanced(values, &[sample.len()]) {
@@ -237,11 +237,11 @@ impl Shared<'_> {
             places(runs).map(|(run, _)| (run.run, run.attempt)).collect();
         let evidence = &self.study.evidence;
         let served = evidence.served.iter();
-        let served = served.filter(|one| taken.contains(&(one.seat.run, one.attempt)));
+        let served = served.filter(|one| taken.contains(&(one.location.run, one.attempt)));
         let by_name = evidence.hosts.places();
         let mut served_by: BTreeMap<u32, u64> = BTreeMap::new();
         for one in served {
-            *served_by.entry(by_name[evidence.stay(one.seat).host as usize]).or_default() += 1;
+            *served_by.entry(by_name[evidence.stay(one.location).host as usize]).or_default() += 1;
         }
         if hosts < 2 || served_by.values().all(|runs| *runs < 2) {
             return None;

@@ -10,7 +10,7 @@ use crate::gate::Conclusion;
 use crate::study::{
     compare::comparison::BenchmarkReport, compare::controls::ControlsReport,
     compare::endpoint::EndpointReport, compare::metric::MetricReport, compare::suite::SuiteReport,
-    design::RunUnit, gather::mishap::MishapTotals, head::Head, ranks::RanksReport,
+    design::RunUnit, gather::mishap::FailureTotals, head::Head, ranks::RanksReport,
     report::figures::FiguresReport, report::method::MethodReport, rule::RuleReport, scaling::ScalingReport,
     two_sample::advice::ReachReport, validity::canary::CanaryReport,
     validity::diagnostics::DiagnosticsSummary, validity::exclusion::ExclusionsReport,
@@ -62,7 +62,7 @@ pub struct Report {
     /// The other metrics.
     pub metrics: Vec<MetricReport>,
     /// What was not measured, over all cells.
-    pub mishaps: MishapTotals,
+    pub mishaps: FailureTotals,
     /// What the reader must know, each code once.
     #[serde(serialize_with = "listed")]
     pub warnings: Vec<Warning>,

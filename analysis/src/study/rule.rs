@@ -26,7 +26,7 @@ pub use sequential::first_decisive_look;
 
 pub(super) use self::costs::Costs;
 use super::{Study, head::Head};
-use crate::conclusion::{Spelled, Verdict, WarningCode, Warnings, Word};
+use crate::conclusion::{ReportWord, Verdict, WarningCode, Warnings, Word};
 use crate::count::counted;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, MAX_RUNS, Rule};
@@ -70,7 +70,7 @@ speedup_core::words! {
         /// What is known of a step.
         Bisection = "bisection",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 /// How far a rule has come.
@@ -113,7 +113,7 @@ pub struct Further {
 }
 
 /// What a rule says of one candidate on one benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleRow {
     /// The benchmark.
     pub benchmark: String,
@@ -162,20 +162,8 @@ impl RuleRow {
         Self {
             benchmark: comparison.benchmark.to_owned(),
             candidate: comparison.candidate.to_owned(),
-            observations: [0; 2],
             missing: comparison.missing(study, planned),
-            required: None,
-            further: 0,
-            saved_ns: None,
-            interval_ns: None,
-            speedup: None,
-            speedup_interval: None,
-            test: None,
-            half_width_ns: None,
-            promise: None,
-            look: None,
-            verdict: Verdict::NotEnoughData,
-            sentence: String::new(),
+            ..Self::default()
         }
     }
 

@@ -1,7 +1,9 @@
 //! The samples of the benchmarks that take part, as the methods take them.
 
-use super::design::{Arranged, Design, Run, has_builds, in_order};
-use super::{Study, gather::cell::CellRecords, gather::evidence::NamedSeat, gather::evidence::Seats};
+use super::design::{Design, IndependentUnits, Run, has_builds, in_order};
+use super::{
+    Study, gather::cell::CellRecords, gather::evidence::NamedLocation, gather::evidence::RunLocations,
+};
 use crate::conclusion::Reason;
 use rayon::prelude::*;
 use speedup_core::{experiment::Benchmark, experiment::metric::Metric, plan::Plan, value::id::RunIndex};
@@ -9,13 +11,13 @@ use speedup_statistics::sample::Sample;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// A benchmark with the samples of its versions.
-pub(crate) struct Sampled<'a> {
+pub(crate) struct BenchmarkSamples<'a> {
     pub(crate) name: &'a str,
     pub(crate) weight: Option<f64>,
     pub(crate) records: &'a [CellRecords],
     pub(crate) samples: Vec<Option<Sample>>,
     /// Where each run of each sample was executed, hosts by the order of their names.
-    pub(super) seats: Vec<Seats<'a>>,
+    pub(super) locations: Vec<RunLocations<'a>>,
     /// All hosts of each run, likewise; nothing of a version whose runs have one host each.
     pub(super) gangs: Vec<Vec<Vec<u32>>>,
     /// The build of each run, where its version is built several times; nothing of the others.
@@ -25,10 +27,10 @@ pub(crate) struct Sampled<'a> {
     /// What order is looked for in, where that is not the runs.
     pub(super) ordered: Vec<Option<Sample>>,
     /// Of each candidate what the design makes of its runs and the baseline's, where those are not what is independent.
-    pub(crate) arranged: Vec<Option<Result<Arranged, Reason>>>,
+    pub(crate) arranged: Vec<Option<Result<IndependentUnits, Reason>>>,
 }
 
-impl<'a> Sampled<'a> {
+impl<'a> BenchmarkSamples<'a> {
     /// The benchmarks that take part, in plan order.
     pub(crate) fn all(study: &'a Study) -> Vec<Self> {
         Self::of_cells(study, &study.cells)
@@ -46,14 +48,16 @@ impl<'a> Sampled<'a> {
         let named: Vec<_> = named.collect();
         let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
             let samples: Vec<_> = records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect();
-            let seats: Vec<Seats<'_>> =
-                records.iter().map(|cell| Seats::new(cell.seats(Metric::Wall), &by_name)).collect();
+            let locations: Vec<RunLocations<'_>> = records
+                .iter()
+                .map(|cell| RunLocations::new(cell.locations(Metric::Wall), &by_name))
+                .collect();
             let (mut ordered, mut arranged) = (vec![None; samples.len()], vec![None; samples.len() - 1]);
             if design != Design::Runs || has_builds(&study.plan) {
                 let runs: Vec<Vec<Run>> = samples
                     .iter()
-                    .zip(&seats)
-                    .map(|(sample, seats)| runs(study, sample.as_ref(), seats))
+                    .zip(&locations)
+                    .map(|(sample, locations)| runs(study, sample.as_ref(), locations))
                     .collect();
                 ordered = runs.iter().map(|runs| in_order(runs)).collect();
                 arranged = runs[1..].iter().map(|candidate| design.arrange(&runs[0], candidate)).collect();
@@ -63,9 +67,9 @@ impl<'a> Sampled<'a> {
                 weight: benchmark.weight,
                 records,
                 samples,
-                builds: seats.iter().map(|seats| builds(&study.plan, seats)).collect(),
-                gangs: seats.iter().map(|seats| hosts(&gangs, seats)).collect(),
-                seats,
+                builds: locations.iter().map(|locations| builds(&study.plan, locations)).collect(),
+                gangs: locations.iter().map(|locations| hosts(&gangs, locations)).collect(),
+                locations,
                 classes_are_blocks: design == Design::Classes,
                 ordered,
                 arranged,
@@ -75,8 +79,8 @@ impl<'a> Sampled<'a> {
     }
 
     /// Where each run of a version's sample was executed.
-    pub(crate) fn seats(&self, version: usize) -> &Seats<'a> {
-        &self.seats[version]
+    pub(crate) fn locations(&self, version: usize) -> &RunLocations<'a> {
+        &self.locations[version]
     }
 
     /// What is independent of the baseline and of a candidate, if both were measured.
@@ -107,22 +111,23 @@ impl<'a> Sampled<'a> {
 }
 
 /// Of which build each run of a version is, where that says more than its cell.
-fn builds(plan: &Plan, seats: &Seats<'_>) -> Vec<RunIndex> {
-    let version = seats.iter().next().map(|seat| plan.task(seat.run).version());
+fn builds(plan: &Plan, locations: &RunLocations<'_>) -> Vec<RunIndex> {
+    let version = locations.iter().next().map(|location| plan.task(location.run).version());
     let has_several = version.is_some_and(|version| plan.builds_of(version).len() > 1);
-    let of_runs = seats.iter().filter(|_| has_several);
-    of_runs.filter_map(|seat| plan.build_of(seat.run)).collect()
+    let of_runs = locations.iter().filter(|_| has_several);
+    of_runs.filter_map(|location| plan.build_of(location.run)).collect()
 }
 
 /// All hosts of each run, where some run has several.
-fn hosts(gangs: &BTreeMap<RunIndex, Vec<u32>>, seats: &Seats<'_>) -> Vec<Vec<u32>> {
-    let of = |seat: NamedSeat| gangs.get(&seat.run).cloned().unwrap_or_else(|| vec![seat.host]);
-    let has_gangs = seats.iter().any(|seat| gangs.contains_key(&seat.run));
-    if has_gangs { seats.iter().map(of).collect() } else { Vec::new() }
+fn hosts(gangs: &BTreeMap<RunIndex, Vec<u32>>, locations: &RunLocations<'_>) -> Vec<Vec<u32>> {
+    let of =
+        |location: NamedLocation| gangs.get(&location.run).cloned().unwrap_or_else(|| vec![location.host]);
+    let has_gangs = locations.iter().any(|location| gangs.contains_key(&location.run));
+    if has_gangs { locations.iter().map(of).collect() } else { Vec::new() }
 }
 
-fn runs(study: &Study, sample: Option<&Sample>, seats: &Seats<'_>) -> Vec<Run> {
+fn runs(study: &Study, sample: Option<&Sample>, locations: &RunLocations<'_>) -> Vec<Run> {
     let values = sample.map_or(&[][..], Sample::in_run_order);
-    let run = |(value, seat): (&f64, NamedSeat)| Run::new(&study.plan, seat, *value);
-    values.iter().zip(seats.iter()).map(run).collect()
+    let run = |(value, location): (&f64, NamedLocation)| Run::new(&study.plan, location, *value);
+    values.iter().zip(locations.iter()).map(run).collect()
 }

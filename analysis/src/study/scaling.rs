@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::{sampled::Sampled, two_sample::interval::IntervalReport};
+use super::{sampled::BenchmarkSamples, two_sample::interval::IntervalReport};
 use crate::conclusion::{EndpointVerdict, Reason, ReasonCode, WarningCode, Warnings};
 use crate::study::Study;
 use serde::{Deserialize, Serialize};
@@ -141,10 +141,10 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
 
 impl ScalingReport {
     /// Of each series of the plan of which some version was measured on two numbers of hosts.
-    pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], level: ConfidenceLevel) -> Vec<Self> {
+    pub(crate) fn all(study: &Study, sampled: &[BenchmarkSamples<'_>], level: ConfidenceLevel) -> Vec<Self> {
         let experiment = &study.plan.experiment;
         let taking_part = study.plan.benchmarks.iter().filter_map(|index| experiment.benchmark(*index));
-        let mut all: Vec<(&ScalingSeries, Vec<(u32, &Sampled<'_>)>)> = Vec::new();
+        let mut all: Vec<(&ScalingSeries, Vec<(u32, &BenchmarkSamples<'_>)>)> = Vec::new();
         for (benchmark, sampled) in taking_part.zip(sampled) {
             let Some(gang) = &benchmark.gang else { continue };
             let Some(series) = &gang.series else { continue };
@@ -153,7 +153,7 @@ impl ScalingReport {
                 None => all.push((series, vec![(gang.hosts, sampled)])),
             }
         }
-        let of = |(series, mut members): (&ScalingSeries, Vec<(u32, &Sampled<'_>)>)| {
+        let of = |(series, mut members): (&ScalingSeries, Vec<(u32, &BenchmarkSamples<'_>)>)| {
             members.sort_by_key(|(hosts, _)| *hosts);
             let versions = experiment.compared().iter().enumerate();
             let versions: Vec<_> =
@@ -196,8 +196,8 @@ impl ScalingReport {
 }
 
 /// What was measured of a version, by numbers of hosts.
-fn samples<'s>(members: &[(u32, &'s Sampled<'_>)], version: usize) -> Vec<ScalingSample<'s>> {
-    let of = |(hosts, sampled): &(u32, &'s Sampled<'_>)| {
+fn samples<'s>(members: &[(u32, &'s BenchmarkSamples<'_>)], version: usize) -> Vec<ScalingSample<'s>> {
+    let of = |(hosts, sampled): &(u32, &'s BenchmarkSamples<'_>)| {
         let times = sampled.samples[version].as_ref()?;
         Some(ScalingSample { hosts: *hosts, benchmark: sampled.name, times })
     };

@@ -1,7 +1,7 @@
 //! What is declared of a track before its first point, and what is recorded of it afterwards: its experiments, and what people
 //! acknowledged.
 
-use crate::conclusion::{Spelled, Word};
+use crate::conclusion::{ReportWord, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::Better;
 use speedup_core::{experiment::commit::Commit, value::id::ExperimentId, value::time::Timestamp};
@@ -82,7 +82,7 @@ speedup_core::words! {
         /// It says nothing of the commit: it was cancelled, or a reference could not be built or run. The commit is measured again.
         Unfinished = "unfinished",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 /// The values of a benchmark at a point.

@@ -41,7 +41,7 @@ pub enum TrackReportError {
 }
 
 /// An entry that says something of its commit, with its position on the branch: the start is at 0.
-struct Placed<'h> {
+struct MeasuredPoint<'h> {
     position: usize,
     entry: &'h TrackEntry,
 }
@@ -97,13 +97,13 @@ impl TrackHistory {
     }
 
     /// The entries that say something of their commits.
-    fn placed(&self) -> Vec<Placed<'_>> {
+    fn placed(&self) -> Vec<MeasuredPoint<'_>> {
         let says = |entry: &&TrackEntry| entry.state != TrackEntryState::Unfinished;
         let mut position = 0;
         let mut placed = Vec::new();
         for entry in self.entries.iter().filter(says) {
             position += entry.passed.len() + 1;
-            placed.push(Placed { position, entry });
+            placed.push(MeasuredPoint { position, entry });
         }
         placed
     }
@@ -137,14 +137,14 @@ impl TrackHistory {
     fn benchmark(
         &self,
         benchmark: &str,
-        placed: &[Placed<'_>],
+        placed: &[MeasuredPoint<'_>],
         commits: &[&Commit],
         rule: TrackRule,
     ) -> Result<(TrackBenchmark, Vec<TrackStepReport>), TrackReportError> {
         let commit_version = self.terms.references.len();
         let mut track = Track::new(rule).after(0);
         let (mut points, mut controls, mut followed) = (Vec::new(), Vec::new(), 0);
-        for Placed { position, entry } in placed {
+        for MeasuredPoint { position, entry } in placed {
             let Some(of) = entry.benchmarks.iter().find(|of| of.benchmark == benchmark) else { continue };
             let ratios = of.ratios(commit_version);
             let Some(centre) = median(&ratios) else { continue };

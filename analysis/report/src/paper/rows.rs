@@ -1,6 +1,6 @@
 //! The answer as rows with all digits: benchmarks, overall numbers, means of speedups and proportions, told apart by `kind`.
 
-use speedup_analysis::conclusion::{Spelled as _, WarningCode};
+use speedup_analysis::conclusion::{ReportWord as _, WarningCode};
 use speedup_analysis::inquiry::AcceleratedShare;
 use speedup_analysis::inquiry::configured::{
     BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, TestedBenchmark,

@@ -1,12 +1,12 @@
 //! What was not measured: failures and lost attempts, each with an example.
 
 use speedup_analysis::count::{counted, grouped, p_value};
-use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, MissingFinding, Report};
+use speedup_analysis::study::{BenchmarkReport, CellReport, FailureTotals, MissingFinding, Report};
 
 use crate::document::{Align, Column, Document, Field, Kind, Table, TableRow, TextLimit, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
-    let MishapTotals { failed_runs, timeouts, lost_attempts, abandoned_runs, late_reports, beyond_plan: _ } =
+    let FailureTotals { failed_runs, timeouts, lost_attempts, abandoned_runs, late_reports, beyond_plan: _ } =
         report.mishaps;
     if failed_runs + lost_attempts + late_reports == 0 {
         return;

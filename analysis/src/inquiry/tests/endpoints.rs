@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::conclusion::{ReasonCode, WarningCode};
-use crate::{gate::Conclusion, gate::Judgement, study::ControlKind, study::EndpointVerdict};
+use crate::{gate::Conclusion, gate::GateRulings, study::ControlKind, study::EndpointVerdict};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::{ratio::QuantileRatio, sample::Sample, sample::SampleQuantile};
 
@@ -51,7 +51,7 @@ fn a_tail_has_a_verdict_of_its_own_in_one_family_with_the_centre() {
     assert!(refused.code == ReasonCode::TooFewRuns, "{refused:?}");
     assert!(refused.sentence.contains(&needed.to_string()), "{refused:?}");
     // The gate goes by it, as by the centre.
-    let judged = Judgement::new(Conclusion::from_answer(&answer).unwrap());
+    let judged = GateRulings::new(Conclusion::from_answer(&answer).unwrap());
     let said: Vec<String> = judged.regressions.iter().map(ToString::to_string).collect();
     assert!(said.len() == 1 && said[0].starts_with("after on sort: p95 "), "{said:?}");
     assert!(judged.undecided.iter().any(|one| one.endpoint.as_deref() == Some("p99")));

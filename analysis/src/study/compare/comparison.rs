@@ -1,16 +1,16 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
-use super::multiplicity::{AdjustedReport, FamilyMember, Tested};
+use super::multiplicity::{AdjustedReport, FamilyMember, TestedVerdict};
 use super::{members::speedup_within, mixture::MixtureReport, rule_verdict, rule_verdict::InterimVerdict};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings, Word};
 use crate::count::counted;
-use crate::study::design::{Arranged, BLOCK, DesignKind, DesignReport, INDEPENDENT_RUN};
-use crate::study::two_sample::headline::{Declared, HeadlineReport, OneSidedReport, Sides};
+use crate::study::design::{BLOCK, DesignKind, DesignReport, INDEPENDENT_RUN, IndependentUnits};
+use crate::study::two_sample::headline::{HeadlineReport, HeadlineSpec, OneSidedReport, Sides};
 use crate::study::two_sample::{paired, protocol, stratified};
 use crate::study::{
-    RunUnit, gather::cell::CellRecords, gather::cell::ConditionCounts, gather::mishap::Mishaps,
+    RunUnit, gather::cell::CellRecords, gather::cell::ConditionCounts, gather::mishap::FailureSummary,
     rule::LookReport, two_sample::advice::AdviceReport, two_sample::interval::by_levels,
-    two_sample::protocol::Judged, two_sample::protocol::ProtocolReport,
+    two_sample::protocol::ProtocolReport, two_sample::protocol::ProtocolResult,
     validity::diagnostics::DiagnosticsReport,
 };
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub struct CellReport {
     #[serde(default)]
     pub conditions: ConditionCounts,
     /// What was not measured.
-    pub mishaps: Mishaps,
+    pub mishaps: FailureSummary,
     /// Whether its runs are what the methods take them for; `None` below five runs.
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsReport>,
@@ -81,7 +81,7 @@ pub struct SampleReport {
 }
 
 /// A candidate against the baseline, on one benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonReport {
     /// The candidate.
     pub candidate: String,
@@ -215,15 +215,15 @@ impl ComparisonReport {
 
 impl FamilyMember for ComparisonReport {
     /// A headline, as far as there are runs of both versions; one that could not be tested counts with a p-value of 1.
-    fn tested(&self) -> Tested {
+    fn tested(&self) -> TestedVerdict {
         let verdict = self.verdict;
         if self.observed.is_none() {
-            return Tested { verdict, differ: None, same: None };
+            return TestedVerdict { verdict, differ: None, same: None };
         }
         let first = self.first.as_ref().filter(|_| verdict != Verdict::NotEnoughData);
         let differ = first.and_then(|first| first.p_value).unwrap_or(1.0);
         let same = first.and_then(|first| first.p_same);
-        Tested { verdict, differ: Some(PValue::from_told(differ)), same: same.map(PValue::from_told) }
+        TestedVerdict { verdict, differ: Some(PValue::from_told(differ)), same: same.map(PValue::from_told) }
     }
 
     fn store(&mut self, adjustment: Adjustment, verdict: Verdict, p_value: PValue) {
@@ -255,7 +255,7 @@ impl CellReport {
     }
 
     /// Adds the trimmed means of a benchmark's times, where these are compared.
-    pub(crate) fn add_trimmed_means(cells: &mut [Self], samples: &[Option<Sample>], declared: &Declared) {
+    pub(crate) fn add_trimmed_means(cells: &mut [Self], samples: &[Option<Sample>], declared: &HeadlineSpec) {
         let Some(fewest) = samples.iter().flatten().map(Sample::len).min() else { return };
         if declared.center != Center::Trimmed {
             return;
@@ -303,15 +303,15 @@ pub(crate) struct Pair<'a> {
     pub(crate) candidate: &'a CellReport,
     pub(crate) samples: [Option<&'a Sample>; 2],
     /// What the design makes of the runs, where they are not what is independent.
-    pub(crate) arranged: Option<&'a Result<Arranged, Reason>>,
+    pub(crate) arranged: Option<&'a Result<IndependentUnits, Reason>>,
     /// What the plan's rule says, where the plan has looks.
     pub(crate) looked: Option<&'a InterimVerdict<'a>>,
 }
 
 /// Both protocols on what is independent.
 struct Protocols {
-    mean: Judged,
-    median: Judged,
+    mean: ProtocolResult,
+    median: ProtocolResult,
     probability_faster: f64,
 }
 
@@ -319,7 +319,7 @@ impl Pair<'_> {
     /// Compares them, and raises the caveats `about` the benchmark.
     pub(crate) fn compare(
         &self,
-        declared: &Declared,
+        declared: &HeadlineSpec,
         about: &str,
         warnings: &mut Warnings,
     ) -> ComparisonReport {
@@ -355,7 +355,7 @@ impl Pair<'_> {
         &self,
         (baseline, candidate): (&Sample, &Sample),
         observed: ObservedReport,
-        declared: &Declared,
+        declared: &HeadlineSpec,
         about: &str,
         warnings: &mut Warnings,
     ) -> ComparisonReport {
@@ -370,7 +370,7 @@ impl Pair<'_> {
             Err(reason) => return self.without(reason),
         };
         let arranged = self.arranged.and_then(|arranged| arranged.as_ref().ok());
-        let unit = arranged.map_or(INDEPENDENT_RUN, Arranged::noun);
+        let unit = arranged.map_or(INDEPENDENT_RUN, IndependentUnits::noun);
         let (first, one_sided, refused) = match declared.headline(baseline, candidate, arranged) {
             Ok((first, one_sided)) => {
                 let refused = declared.refusal(&first.interval, arranged);
@@ -408,8 +408,8 @@ impl Pair<'_> {
     fn warn(
         &self,
         verdict: Verdict,
-        mean: &Judged,
-        declared: &Declared,
+        mean: &ProtocolResult,
+        declared: &HeadlineSpec,
         (baseline, candidate): (&Sample, &Sample),
         unit: &str,
         (about, warnings): (&str, &mut Warnings),
@@ -456,7 +456,7 @@ impl Pair<'_> {
         &self,
         looked: &InterimVerdict<'_>,
         observed: ObservedReport,
-        declared: &Declared,
+        declared: &HeadlineSpec,
         about: &str,
         warnings: &mut Warnings,
     ) -> ComparisonReport {
@@ -514,7 +514,7 @@ impl Pair<'_> {
                 probability_faster: paired::probability_faster(baseline, candidate),
             });
         }
-        if let Some(Ok(Arranged { blocks, .. })) = self.arranged
+        if let Some(Ok(IndependentUnits { blocks, .. })) = self.arranged
             && !blocks.is_empty()
         {
             let (median, probability_faster) = stratified::median(blocks, level);
@@ -522,7 +522,7 @@ impl Pair<'_> {
         }
         let test = SpeedupTest::new(baseline, candidate).map_err(|error| Reason::from(&error))?;
         let mut mean = protocol::mean(&test.mean, baseline, candidate, level);
-        if let Some(Ok(Arranged { levels: Some(levels), .. })) = self.arranged {
+        if let Some(Ok(IndependentUnits { levels: Some(levels), .. })) = self.arranged {
             (mean.report.interval, mean.interval_caveats) = by_levels(levels, level);
         }
         let median = protocol::median(&test.median, baseline, candidate, level);
@@ -569,23 +569,12 @@ impl Pair<'_> {
             candidate: self.candidate.version.clone(),
             baseline_n: self.baseline.n,
             candidate_n: self.candidate.n,
-            verdict: Verdict::NotEnoughData,
-            by: None,
-            reason: None,
-            first: None,
-            observed: None,
-            mean: None,
-            median: None,
-            probability_faster: None,
-            look: None,
-            one_sided: None,
-            adjusted: Vec::new(),
             design: self.design().cloned(),
             levels: match self.arranged {
                 Some(Ok(arranged)) => level_spreads(arranged),
                 Some(Err(_)) | None => Vec::new(),
             },
-            advice: None,
+            ..ComparisonReport::default()
         }
     }
 }
@@ -678,7 +667,7 @@ pub struct LevelSpread {
 }
 
 /// The levels of both versions, the highest first; none where the runs have no levels, or the versions not the same.
-fn level_spreads(arranged: &Arranged) -> Vec<LevelSpread> {
+fn level_spreads(arranged: &IndependentUnits) -> Vec<LevelSpread> {
     use RunUnit::{Boot, Build, Host, Run};
     let Some([baseline, candidate]) = &arranged.levels else { return Vec::new() };
     if baseline.depth() != candidate.depth() {

@@ -4,9 +4,9 @@
 use super::{comparison::BenchmarkReport, endpoint};
 use crate::conclusion::{Reason, Verdict, WarningCode, Warnings};
 use crate::count::{about, grouped, percent};
-use crate::study::two_sample::headline::{Declared, HeadlineReport, RatioFound};
+use crate::study::two_sample::headline::{HeadlineReport, HeadlineSpec, RatioFound};
 use crate::study::{
-    POWER, Study, gather::cell::CellRecords, sampled::Sampled, two_sample::interval::IntervalReport,
+    POWER, Study, gather::cell::CellRecords, sampled::BenchmarkSamples, two_sample::interval::IntervalReport,
 };
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{EndpointSubject, Experiment, metric::Better, metric::Metric};
@@ -70,12 +70,12 @@ impl ControlsReport {
     /// Of all benchmarks; none where there is no control.
     pub(crate) fn new(
         study: &Study,
-        sampled: &[Sampled<'_>],
+        sampled: &[BenchmarkSamples<'_>],
         benchmarks: &[BenchmarkReport],
         level: ConfidenceLevel,
     ) -> Option<Self> {
         let experiment = &study.plan.experiment;
-        let declared = Declared::new(experiment, level, Threshold::NONE);
+        let declared = HeadlineSpec::new(experiment, level, Threshold::NONE);
         let again = experiment.control().map(|(index, control)| (index, control.name.as_str()));
         let cells = study.cells.chunks(experiment.versions.len().max(1));
         let of = study.plan.benchmarks.iter().zip(cells).zip(sampled.iter().zip(benchmarks));
@@ -157,7 +157,7 @@ impl ControlRow {
         benchmark: &str,
         cells: &[CellRecords],
         (index, name): (VersionIndex, &str),
-        declared: &Declared,
+        declared: &HeadlineSpec,
     ) -> Self {
         let wall = EndpointSubject::Metric(Metric::Wall);
         let pair = [&cells[0], &cells[index.0 as usize]];
@@ -167,13 +167,14 @@ impl ControlRow {
 
     /// What was found of the baseline's program run again, called `name`.
     pub(crate) fn of_found(benchmark: &str, name: &str, found: Result<RatioFound, Reason>) -> Self {
-        let row = Self::without(benchmark, name, ControlKind::BaselineAgain);
+        let mut row = Self::without(benchmark, name, ControlKind::BaselineAgain);
         match found {
             Ok(RatioFound { verdict, ratio, interval, smallest_effect, .. }) => {
-                row.with(verdict, ratio, interval, smallest_effect)
+                row.fill(verdict, ratio, interval, smallest_effect);
             }
-            Err(reason) => Self { reason: Some(reason), ..row },
+            Err(reason) => row.reason = Some(reason),
         }
+        row
     }
 
     fn without(benchmark: &str, version: &str, kind: ControlKind) -> Self {
@@ -189,8 +190,11 @@ impl ControlRow {
         }
     }
 
-    fn with(self, verdict: Verdict, ratio: f64, interval: IntervalReport, smallest: Option<f64>) -> Self {
-        Self { verdict, ratio: Some(ratio), interval: Some(interval), smallest_effect: smallest, ..self }
+    fn fill(&mut self, verdict: Verdict, ratio: f64, interval: IntervalReport, smallest: Option<f64>) {
+        self.verdict = verdict;
+        self.ratio = Some(ratio);
+        self.interval = Some(interval);
+        self.smallest_effect = smallest;
     }
 }
 
@@ -198,29 +202,33 @@ impl ControlRow {
 fn same_programs(
     experiment: &Experiment,
     benchmark: BenchmarkIndex,
-    sampled: &Sampled<'_>,
+    sampled: &BenchmarkSamples<'_>,
     report: &BenchmarkReport,
 ) -> Vec<ControlRow> {
-    let order = |version: usize| {
-        let cell = Cell { benchmark, version: VersionIndex(version as u32) };
-        WorkOrder::new(experiment, cell, RunIndex(0))
-    };
-    let program = |version: usize| {
-        let cell: &CellRecords = &sampled.records[version];
-        cell.programs.only(cell.runs())
-    };
-    let Some(of_baseline) = program(0) else { return Vec::new() };
-    let same =
-        |version: &usize| program(*version) == Some(of_baseline) && order(0).is_alike(&order(*version));
-    let row = |version: usize| {
+    let mut rows = Vec::new();
+    let baseline = &sampled.records[0];
+    let Some(program) = baseline.programs.only(baseline.runs()) else { return rows };
+    let order = work_order(experiment, benchmark, 0);
+    for (version, cell) in sampled.records.iter().enumerate().skip(1) {
+        let is_same = cell.programs.only(cell.runs()) == Some(program);
+        if !is_same || !order.is_alike(&work_order(experiment, benchmark, version)) {
+            continue;
+        }
         let comparison = &report.comparisons[version - 1];
-        let row = ControlRow::without(&report.name, &comparison.candidate, ControlKind::SameProgram);
+        let mut row = ControlRow::without(&report.name, &comparison.candidate, ControlKind::SameProgram);
         match comparison.headline() {
             Some(HeadlineReport { speedup, interval, smallest_effect, .. }) => {
-                row.with(comparison.verdict, speedup, interval, smallest_effect)
+                row.fill(comparison.verdict, speedup, interval, smallest_effect);
             }
-            None => ControlRow { reason: comparison.reason.clone(), ..row },
+            None => row.reason.clone_from(&comparison.reason),
         }
-    };
-    (1..sampled.records.len()).filter(same).map(row).collect()
+        rows.push(row);
+    }
+    rows
+}
+
+/// The work of a cell's first run, by which versions are executed alike or not.
+fn work_order(experiment: &Experiment, benchmark: BenchmarkIndex, version: usize) -> WorkOrder {
+    let cell = Cell { benchmark, version: VersionIndex(version as u32) };
+    WorkOrder::new(experiment, cell, RunIndex(0))
 }

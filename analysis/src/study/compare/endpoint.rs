@@ -4,13 +4,14 @@
 //! a quantile by the ratio of the quantiles of single runs. A run of a metric that the program writes counts by the mean of its
 //! iterations.
 
-use super::multiplicity::{FamilyMember, Tested, adjust_family};
+use super::multiplicity::{FamilyMember, TestedVerdict, adjust_family};
 use super::{own_metric::looked_sequentially, tail, tail::hundredths, tail::too_few_runs};
-use crate::conclusion::{EndpointVerdict, Reason, ReasonCode, Verdict, Word};
-use crate::study::design::{Arranged, Design, Run, class_weight};
-use crate::study::two_sample::headline::{Declared, OneSidedReport, RatioFound, Scale};
+use crate::conclusion::{EndpointVerdict, Reason, Verdict, Word};
+use crate::study::design::{Design, IndependentUnits, Run, class_weight};
+use crate::study::two_sample::headline::{HeadlineSpec, OneSidedReport, RatioFound, Scale};
 use crate::study::{
-    RunUnit, Study, gather::cell::CellRecords, sampled::Sampled, two_sample::interval::IntervalReport,
+    RunUnit, Study, gather::cell::CellRecords, sampled::BenchmarkSamples,
+    two_sample::interval::IntervalReport,
 };
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{
@@ -105,12 +106,17 @@ impl AdjustedEndpoint {
 
 impl EndpointReport {
     /// All endpoints of a plan, without adjustments.
-    pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], declared: &Declared) -> Vec<Self> {
+    pub(crate) fn all(study: &Study, sampled: &[BenchmarkSamples<'_>], declared: &HeadlineSpec) -> Vec<Self> {
         let endpoints = study.plan.experiment.endpoints();
         endpoints.iter().map(|endpoint| Self::new(study, sampled, endpoint, declared)).collect()
     }
 
-    fn new(study: &Study, sampled: &[Sampled<'_>], endpoint: &Endpoint<'_>, declared: &Declared) -> Self {
+    fn new(
+        study: &Study,
+        sampled: &[BenchmarkSamples<'_>],
+        endpoint: &Endpoint<'_>,
+        declared: &HeadlineSpec,
+    ) -> Self {
         let experiment = &study.plan.experiment;
         let Endpoint { subject, margin, family } = *endpoint;
         let (metric, quantile, better) = match subject {
@@ -118,7 +124,7 @@ impl EndpointReport {
             EndpointSubject::Metric(metric) => (metric.name(), None, Better::Lower),
             EndpointSubject::Own(_, own) => (own.name.as_str(), None, own.better),
         };
-        let declared = Declared { margin, ..*declared };
+        let declared = HeadlineSpec { margin, ..*declared };
         let rows = sampled.iter().flat_map(|of| {
             let candidates = experiment.versions.iter().zip(of.records).skip(1);
             candidates.map(move |(version, cell)| {
@@ -242,9 +248,9 @@ impl EndpointRow {
 }
 
 impl FamilyMember for EndpointRow {
-    fn tested(&self) -> Tested {
+    fn tested(&self) -> TestedVerdict {
         let differ = self.p_value.filter(|_| self.verdict != EndpointVerdict::NotEnoughData).unwrap_or(1.0);
-        Tested {
+        TestedVerdict {
             verdict: self.verdict.into(),
             differ: Some(PValue::from_told(differ)),
             same: self.p_same.map(PValue::from_told),
@@ -262,7 +268,7 @@ pub(crate) fn compare(
     subject: EndpointSubject<'_>,
     better: Better,
     cells: [&CellRecords; 2],
-    declared: &Declared,
+    declared: &HeadlineSpec,
 ) -> Result<(RatioFound, Word<RunUnit>), Reason> {
     if let Rule::Sequential { .. } = study.plan.experiment.rule {
         return Err(looked_sequentially());
@@ -297,7 +303,9 @@ pub(crate) fn compare(
             let (over, under) = units(&samples, arranged.as_ref());
             declared.compared(over, under, arranged.as_ref())?
         }
-        (EndpointSubject::Quantile(probability), Some(Arranged { blocks, .. })) if !blocks.is_empty() => {
+        (EndpointSubject::Quantile(probability), Some(IndependentUnits { blocks, .. }))
+            if !blocks.is_empty() =>
+        {
             quantiles(probability, blocks, declared)?
         }
         (EndpointSubject::Quantile(probability), _) => quantiles(probability, &[samples], declared)?,
@@ -306,21 +314,20 @@ pub(crate) fn compare(
 }
 
 /// What is independent of both versions.
-fn units<'s>(runs: &'s (Sample, Sample), arranged: Option<&'s Arranged>) -> (&'s Sample, &'s Sample) {
+fn units<'s>(runs: &'s (Sample, Sample), arranged: Option<&'s IndependentUnits>) -> (&'s Sample, &'s Sample) {
     arranged.map_or((&runs.0, &runs.1), |arranged| (&arranged.baseline, &arranged.candidate))
 }
 
 fn sample(runs: &[Run]) -> Result<Sample, Reason> {
     let values = runs.iter().map(|run| run.value).collect();
-    Sample::new(values)
-        .map_err(|_| Reason::new(ReasonCode::NoValues, "A version has no run with a value of it"))
+    Sample::new(values).map_err(|_| Reason::no_values())
 }
 
 /// The ratio of the quantiles of runs, within strata.
 pub(super) fn quantiles(
     probability: f64,
     strata: &[(Sample, Sample)],
-    declared: &Declared,
+    declared: &HeadlineSpec,
 ) -> Result<RatioFound, Reason> {
     let of = |sample| SampleQuantile::new(sample, probability);
     let quantiles =
@@ -344,6 +351,6 @@ fn runs(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<
         EndpointSubject::Metric(metric) => metric,
     };
     let by_name = study.evidence.by_name();
-    let values = cell.seats(metric).into_owned().into_iter().zip(cell.values_by_run(metric));
-    values.map(|(seat, (_, value))| Run::new(&study.plan, by_name.seat(seat), value)).collect()
+    let values = cell.locations(metric).into_owned().into_iter().zip(cell.values_by_run(metric));
+    values.map(|(location, (_, value))| Run::new(&study.plan, by_name.location(location), value)).collect()
 }

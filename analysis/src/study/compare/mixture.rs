@@ -120,7 +120,7 @@ impl MixtureReport {
         version: &str,
         seed: Seed,
     ) -> Option<DiagnosticReport> {
-        let hosts: Vec<u32> = cell.seats.iter().map(|seat| seat.host).collect();
+        let hosts: Vec<u32> = cell.locations.iter().map(|location| location.host).collect();
         let different: BTreeSet<u32> = hosts.iter().copied().collect();
         if different.len() == hosts.len() {
             return None;
@@ -139,7 +139,7 @@ impl MixtureReport {
     ) -> Option<DiagnosticReport> {
         cell.classes_are_blocks.then_some(())?;
         let classes: Vec<u32> =
-            cell.seats.iter().map(|seat| seat.class.map_or(0, |class| class.get() + 1)).collect();
+            cell.locations.iter().map(|location| location.class.map_or(0, |class| class.get() + 1)).collect();
         let child = format!("modes and classes {} {} {version}", cell.about.len(), cell.about);
         self.against(cell, &classes, Seed(seed.child(&child).next_u64()))
     }

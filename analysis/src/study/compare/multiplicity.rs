@@ -45,7 +45,7 @@ pub struct MultiplicityReport {
 
 /// A verdict with the p-values that it is by.
 #[derive(Clone, Copy)]
-pub(super) struct Tested {
+pub(super) struct TestedVerdict {
     pub(super) verdict: Verdict,
     /// Of a difference; none without runs to count.
     pub(super) differ: Option<PValue>,
@@ -55,7 +55,7 @@ pub(super) struct Tested {
 
 /// A verdict that is adjusted together with others.
 pub(super) trait FamilyMember {
-    fn tested(&self) -> Tested;
+    fn tested(&self) -> TestedVerdict;
 
     /// Stores the verdict that an adjustment leaves, with the p-value that it is by.
     fn store(&mut self, adjustment: Adjustment, verdict: Verdict, p_value: PValue);
@@ -66,7 +66,7 @@ pub(super) fn adjust_family(family: &mut [&mut dyn FamilyMember], level: Confide
     if family.len() < FEWEST_TESTS {
         return;
     }
-    let tested: Vec<Tested> = family.iter().map(|member| member.tested()).collect();
+    let tested: Vec<TestedVerdict> = family.iter().map(|member| member.tested()).collect();
     for adjustment in ADJUSTMENTS {
         for (member, adjusted) in family.iter_mut().zip(adjusted(&tested, adjustment, level)) {
             if let Some((verdict, p_value)) = adjusted {
@@ -78,14 +78,14 @@ pub(super) fn adjust_family(family: &mut [&mut dyn FamilyMember], level: Confide
 
 /// What an adjustment leaves of each verdict of a family, with the p-value that it is by; none of what has no runs to count.
 fn adjusted(
-    family: &[Tested],
+    family: &[TestedVerdict],
     adjustment: Adjustment,
     level: ConfidenceLevel,
 ) -> Vec<Option<(Verdict, PValue)>> {
     let (differ, same): (Vec<_>, Vec<_>) = family.iter().map(|one| (one.differ, one.same)).unzip();
     let adjusted = adjustment.adjust(&[differ, same].concat());
     let (differ, same) = adjusted.split_at(family.len());
-    let one = |((tested, differ), same): ((&Tested, &Option<PValue>), &Option<PValue>)| {
+    let one = |((tested, differ), same): ((&TestedVerdict, &Option<PValue>), &Option<PValue>)| {
         let differ = (*differ)?;
         let verdict = left_of(tested.verdict, differ, *same, level);
         Some((verdict, same.filter(|_| verdict == Verdict::Same).unwrap_or(differ)))

@@ -6,9 +6,9 @@
 //! runs allow.
 
 use crate::conclusion::{Reason, ReasonCode, Word};
-use crate::study::design::{Arranged, Design, Run};
+use crate::study::design::{Design, IndependentUnits, Run};
 use crate::study::{
-    RunUnit, Study, gather::cell::CellRecords, gather::cell::Iterations, gather::evidence::Seat,
+    RunUnit, Study, gather::cell::CellRecords, gather::cell::Iterations, gather::evidence::RunLocation,
     two_sample::interval::IntervalReport, two_sample::interval::by_levels, two_sample::paired,
     two_sample::stratified,
 };
@@ -103,8 +103,9 @@ impl OwnComparison {
         Self::with(over.mean() / under.mean(), IntervalReport::from(&interval), RunUnit::Run.into())
     }
 
-    fn of_units(arranged: &Arranged, is_by_size: bool, level: ConfidenceLevel) -> Self {
-        let Arranged { baseline: over, candidate: under, design, levels, blocks, builds: _ } = arranged;
+    fn of_units(arranged: &IndependentUnits, is_by_size: bool, level: ConfidenceLevel) -> Self {
+        let IndependentUnits { baseline: over, candidate: under, design, levels, blocks, builds: _ } =
+            arranged;
         if let Some(levels) = levels {
             let [x, y] = levels.each_ref().map(|levels| RandomEffects::new(levels).mean());
             return Self::with(x / y, by_levels(levels, level).0, design.unit.clone());
@@ -141,6 +142,8 @@ pub(in crate::study) fn looked_sequentially() -> Reason {
 /// The runs of a cell, each with the mean of its iterations, hosts by the order of their names.
 pub(super) fn runs(study: &Study, cell: &CellRecords, place: usize) -> Vec<Run> {
     let by_name = study.evidence.by_name();
-    let run = |(seat, of_run): (Seat, Iterations)| Run::new(&study.plan, by_name.seat(seat), of_run.mean);
+    let run = |(location, of_run): (RunLocation, Iterations)| {
+        Run::new(&study.plan, by_name.location(location), of_run.mean)
+    };
     cell.iterations(place).into_iter().map(run).collect()
 }

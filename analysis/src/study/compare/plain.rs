@@ -8,7 +8,7 @@ use super::{
 };
 use crate::conclusion::{Reason, Warning, Warnings, Word};
 use crate::study::{
-    RunUnit, design::Arranged, gather::cell::CellRecords, two_sample::headline::Declared,
+    RunUnit, design::IndependentUnits, gather::cell::CellRecords, two_sample::headline::HeadlineSpec,
     two_sample::headline::RatioFound,
 };
 use speedup_core::{experiment::Family, experiment::metric::Better};
@@ -34,7 +34,7 @@ pub(crate) struct PlainBenchmark<'a> {
     pub(crate) first: &'a Sample,
     pub(crate) second: &'a Sample,
     /// The pairs that a design made of them, if it did.
-    pub(crate) arranged: Option<Result<Arranged, Reason>>,
+    pub(crate) arranged: Option<Result<IndependentUnits, Reason>>,
     /// Why the observations have no quantiles, where they are not single runs.
     pub(crate) no_single_runs: Option<Reason>,
 }
@@ -49,22 +49,26 @@ pub(crate) struct PlainReport {
 }
 
 impl PlainBenchmark<'_> {
-    fn pairs(&self) -> Option<&Arranged> {
+    fn pairs(&self) -> Option<&IndependentUnits> {
         self.arranged.as_ref()?.as_ref().ok()
     }
 
     fn compared(&self) -> (&Sample, &Sample) {
-        self.pairs().map_or((self.first, self.second), Arranged::samples)
+        self.pairs().map_or((self.first, self.second), IndependentUnits::samples)
     }
 
     /// The ratio of the centres, or what it takes.
-    fn found(&self, declared: &Declared) -> Result<RatioFound, Reason> {
+    fn found(&self, declared: &HeadlineSpec) -> Result<RatioFound, Reason> {
         let (first, second) = self.compared();
         declared.bounded(declared.found(first, second, self.pairs())?, self.pairs())
     }
 
     /// The ratio of the quantiles of single runs.
-    fn quantile(&self, probability: f64, declared: &Declared) -> Result<(RatioFound, Word<RunUnit>), Reason> {
+    fn quantile(
+        &self,
+        probability: f64,
+        declared: &HeadlineSpec,
+    ) -> Result<(RatioFound, Word<RunUnit>), Reason> {
         if let Some(reason) = &self.no_single_runs {
             return Err(reason.clone());
         }
@@ -75,7 +79,7 @@ impl PlainBenchmark<'_> {
 
 impl PlainSamples<'_> {
     /// The second version as a control: the baseline's program under another name.
-    pub(crate) fn control(&self, declared: &Declared) -> (ControlsReport, Vec<Warning>) {
+    pub(crate) fn control(&self, declared: &HeadlineSpec) -> (ControlsReport, Vec<Warning>) {
         let row = |of: &PlainBenchmark<'_>| ControlRow::of_found(of.name, self.candidate, of.found(declared));
         let rows = self.benchmarks.iter().map(row).collect();
         let report = ControlsReport::of_rows(rows, Some(self.candidate.to_owned()), declared.level);
@@ -85,7 +89,7 @@ impl PlainSamples<'_> {
     }
 
     /// The suite, its benchmarks and quantiles.
-    pub(crate) fn compare(&self, declared: &Declared) -> PlainReport {
+    pub(crate) fn compare(&self, declared: &HeadlineSpec) -> PlainReport {
         let mut warnings = Warnings::default();
         let mut benchmarks: Vec<BenchmarkReport> =
             self.benchmarks.iter().map(|of| self.benchmark(of, declared, &mut warnings)).collect();
@@ -101,7 +105,7 @@ impl PlainSamples<'_> {
         PlainReport { suite, benchmarks, endpoints, warnings: warnings.into_list() }
     }
 
-    fn endpoint(&self, probability: f64, declared: &Declared) -> EndpointReport {
+    fn endpoint(&self, probability: f64, declared: &HeadlineSpec) -> EndpointReport {
         let better = if self.larger_is_better { Better::Higher } else { Better::Lower };
         let row = |of: &PlainBenchmark<'_>| {
             EndpointRow::new((of.name, self.candidate), better, of.quantile(probability, declared))
@@ -120,7 +124,7 @@ impl PlainSamples<'_> {
     fn benchmark(
         &self,
         of: &PlainBenchmark<'_>,
-        declared: &Declared,
+        declared: &HeadlineSpec,
         warnings: &mut Warnings,
     ) -> BenchmarkReport {
         let records = CellRecords::default();
@@ -146,7 +150,7 @@ impl PlainSamples<'_> {
         BenchmarkReport { name: name.to_owned(), cells: vec![one, other], comparisons: vec![comparison] }
     }
 
-    fn suite<'s>(&'s self, benchmarks: &'s [BenchmarkReport], declared: &Declared) -> Suite<'s> {
+    fn suite<'s>(&'s self, benchmarks: &'s [BenchmarkReport], declared: &HeadlineSpec) -> Suite<'s> {
         let compared = benchmarks.iter().flat_map(|benchmark| {
             benchmark.comparisons.iter().map(move |comparison| (benchmark, comparison))
         });

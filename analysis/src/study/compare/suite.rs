@@ -6,12 +6,12 @@
 //! a further benchmark's lies. Of a single benchmark all is that benchmark's own.
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
-use super::multiplicity::{AdjustedReport, FamilyMember, MultiplicityReport, Tested};
+use super::multiplicity::{AdjustedReport, FamilyMember, MultiplicityReport, TestedVerdict};
 use super::proportion::{ProportionReport, RequiredReport, TrueShareReport};
 use super::{members::Members, proportion, verdict_counts::VerdictCounts};
 use crate::conclusion::{Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count;
-use crate::study::two_sample::{headline::Declared, headline::OneSidedReport, interval::IntervalReport};
+use crate::study::two_sample::{headline::HeadlineSpec, headline::OneSidedReport, interval::IntervalReport};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, ErrorRate, Interval, PValue};
 use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
@@ -168,7 +168,7 @@ pub(crate) struct Suite<'a> {
     /// Whether a speedup of 2 says twice the values instead of half of them.
     pub(crate) larger_is_better: bool,
     pub(crate) weights: BenchmarkWeights,
-    pub(crate) declared: Declared,
+    pub(crate) declared: HeadlineSpec,
 }
 
 /// The total with its verdict.
@@ -186,8 +186,8 @@ pub(crate) struct Total {
 }
 
 impl FamilyMember for Total {
-    fn tested(&self) -> Tested {
-        Tested {
+    fn tested(&self) -> TestedVerdict {
+        TestedVerdict {
             verdict: self.verdict,
             differ: Some(PValue::from_told(self.p_value.unwrap_or(1.0))),
             same: self.p_same.map(PValue::from_told),
@@ -285,7 +285,7 @@ impl Suite<'_> {
         // The clock's step is at most the largest share of a benchmark's time.
         let steps =
             self.benchmarks.iter().filter_map(|(_, comparison)| comparison.first.as_ref()?.clock_step);
-        let declared = Declared { clock_step: steps.reduce(f64::max), ..self.declared };
+        let declared = HeadlineSpec { clock_step: steps.reduce(f64::max), ..self.declared };
         let found = declared.judge(&*ratio);
         Total {
             verdict: found.verdict,

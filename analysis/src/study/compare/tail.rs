@@ -8,11 +8,11 @@
 //! * Where they have too few for that, each counts by one of its runs, drawn from the plan's seed. So many are independent, and no method
 //!   that supposes nothing knows more of the quantile: the runs of a unit may all be alike.
 
-use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
+use crate::conclusion::{Reason, ReasonCode, ReportWord, Word};
 use crate::count::{counted, grouped};
 use crate::study::design::{Design, Run, UnitDependence, UnitRuns};
 use crate::study::{
-    RunUnit, Study, two_sample::headline::Declared, two_sample::headline::RatioFound,
+    RunUnit, Study, two_sample::headline::HeadlineSpec, two_sample::headline::RatioFound,
     two_sample::interval::IntervalReport,
 };
 use speedup_core::{experiment::Experiment, repetition::Order, value::seed::below};
@@ -30,7 +30,7 @@ pub(super) fn of_units(
     study: &Study,
     probability: f64,
     sides: [&[Run]; 2],
-    declared: &Declared,
+    declared: &HeadlineSpec,
 ) -> Option<Result<(RatioFound, Word<RunUnit>), Reason>> {
     let found = |units: UnitRuns| {
         let UnitRuns { unit, dependence, sides } = units;
@@ -46,7 +46,7 @@ struct Tail<'t> {
     probability: f64,
     unit: &'static str,
     dependence: UnitDependence,
-    declared: &'t Declared,
+    declared: &'t HeadlineSpec,
 }
 
 impl Tail<'_> {
@@ -79,7 +79,7 @@ impl Tail<'_> {
     fn of_single(&self, runs: [Vec<f64>; 2], note: Option<String>) -> Result<RatioFound, Reason> {
         let [over, under] = samples(runs)?;
         let of = |sample| SampleQuantile::new(sample, self.probability);
-        let (over, under) = of(&over).zip(of(&under)).ok_or_else(no_values)?;
+        let (over, under) = of(&over).zip(of(&under)).ok_or_else(Reason::no_values)?;
         let level = self.declared.level;
         let (ratio, level_of_each) = match self.dependence {
             UnitDependence::Apart => (QuantileRatio::new(over, under), level),
@@ -110,7 +110,7 @@ impl Tail<'_> {
                 false => Some(SampleQuantile::median(sample)),
             };
             let (over, under) =
-                of(&over, are_single[0]).zip(of(&under, are_single[1])).ok_or_else(no_values)?;
+                of(&over, are_single[0]).zip(of(&under, are_single[1])).ok_or_else(Reason::no_values)?;
             let ratio = match self.dependence {
                 UnitDependence::Shared => QuantileRatio::dependent(over, under),
                 UnitDependence::Apart | UnitDependence::Paired => QuantileRatio::new(over, under),
@@ -172,12 +172,8 @@ fn half(level: ConfidenceLevel) -> ConfidenceLevel {
 }
 
 fn samples([over, under]: [Vec<f64>; 2]) -> Result<[Sample; 2], Reason> {
-    let of = |values| Sample::new(values).map_err(|_| no_values());
+    let of = |values| Sample::new(values).map_err(|_| Reason::no_values());
     Ok([of(over)?, of(under)?])
-}
-
-fn no_values() -> Reason {
-    Reason::new(ReasonCode::NoValues, "A version has no run with a value of it")
 }
 
 fn named(probability: f64) -> String {

@@ -11,7 +11,8 @@
 //! less than two independent versions' would: the level is kept, and what the pairs would have gained is not.
 
 use super::{
-    Arranged, Design, DesignKind, DesignReport, Run, Unit, UnitDependence, UnitRuns, alone, sample, units,
+    Design, DesignKind, DesignReport, IndependentUnits, Run, Unit, UnitDependence, UnitRuns, alone, sample,
+    units,
 };
 use crate::{conclusion::Reason, conclusion::ReasonCode, study::RunUnit};
 use speedup_statistics::levels::{LevelTree, LevelsError};
@@ -44,13 +45,13 @@ fn is_built(runs: &[Run]) -> bool {
 }
 
 /// The comparison by builds, of whatever design the visits are.
-pub(super) fn arrange(design: Design, sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
+pub(super) fn arrange(design: Design, sides: [&[Run]; 2]) -> Result<IndependentUnits, Reason> {
     if design == Design::Pairs && !are_coprime(sides) {
         return pairs(sides);
     }
     let [baseline, candidate] = sides.map(|runs| Side::of(design, runs));
     let (baseline, candidate) = (baseline?, candidate?);
-    Ok(Arranged {
+    Ok(IndependentUnits {
         design: report(baseline.means.len(), candidate.means.len(), 0),
         baseline: sample(baseline.means.into_iter())?,
         candidate: sample(candidate.means.into_iter())?,
@@ -86,7 +87,7 @@ fn of_one_build(design: Design, runs: &[Run]) -> Vec<Unit> {
         Design::Runs | Design::Classes => {
             runs.iter().map(|run| Unit { boots: vec![vec![run.value]] }).collect()
         }
-        Design::Pairs => alone(units(runs, |run| (run.place.group, run.seat.host))),
+        Design::Pairs => alone(units(runs, |run| (run.place.group, run.location.host))),
         Design::Levels { by_boots } => {
             super::of_hosts_or_boots([runs], by_boots).1.into_iter().flatten().collect()
         }
@@ -108,7 +109,7 @@ impl Side {
         let mut counts = [Vec::new(), Vec::new(), Vec::new()];
         let mut values = Vec::with_capacity(runs.len());
         for (build, runs) in by_key(runs, |run| run.build.map(|build| build.number)) {
-            let hosts = alone(units(&runs, |run| run.seat.host));
+            let hosts = alone(units(&runs, |run| run.location.host));
             means.push(mean(hosts.iter().map(Unit::mean)));
             builds.extend(build);
             let boots = || hosts.iter().flat_map(|host| &host.boots);
@@ -142,12 +143,12 @@ fn are_coprime(sides: [&[Run]; 2]) -> bool {
 }
 
 /// Pairs of builds, each the mean over the visits that hang together; visits that lack a version are left out.
-fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
+fn pairs(sides: [&[Run]; 2]) -> Result<IndependentUnits, Reason> {
     let (of_pairs, incomplete) = whole_pairs(sides)?;
     let of_side =
         |side: usize| sample(of_pairs.values().map(|sides| mean(sides[side].iter().map(Unit::mean))));
     let builds: Vec<u32> = of_pairs.keys().copied().collect();
-    Ok(Arranged {
+    Ok(IndependentUnits {
         design: DesignReport { kind: DesignKind::Pairs, ..report(builds.len(), builds.len(), incomplete) },
         baseline: of_side(0)?,
         candidate: of_side(1)?,
@@ -164,7 +165,7 @@ type WholePairs = BTreeMap<u32, [Vec<Unit>; 2]>;
 fn whole_pairs(sides: [&[Run]; 2]) -> Result<(WholePairs, usize), Reason> {
     let of = builds_of(sides);
     let together = greatest_common_divisor(of[0], of[1]);
-    let key = |run: &Run| (run.place.group, run.seat.host);
+    let key = |run: &Run| (run.place.group, run.location.host);
     let built = sides.into_iter().flatten().filter_map(|run| Some((key(run), run.build?.number % together)));
     let pair_of: BTreeMap<_, u32> = built.collect();
     let visits = super::visits(sides);
@@ -192,9 +193,11 @@ fn whole_pairs(sides: [&[Run]; 2]) -> Result<(WholePairs, usize), Reason> {
 /// of which every build that was measured is used once. `None` without builds.
 pub(super) fn rounds(runs: &[Run]) -> Option<Vec<f64>> {
     is_built(runs).then_some(())?;
-    let visits = units(runs, |run| (run.place.group, run.seat.host));
-    let build_of: BTreeMap<_, _> =
-        runs.iter().filter_map(|run| Some(((run.place.group, run.seat.host), run.build?.number))).collect();
+    let visits = units(runs, |run| (run.place.group, run.location.host));
+    let build_of: BTreeMap<_, _> = runs
+        .iter()
+        .filter_map(|run| Some(((run.place.group, run.location.host), run.build?.number)))
+        .collect();
     let mut of_builds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for (key, unit) in &visits {
         of_builds.entry(*build_of.get(key)?).or_default().push(unit.mean());

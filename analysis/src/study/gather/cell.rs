@@ -1,6 +1,9 @@
 //! What is kept of a cell while attempts come in, in whatever order: the values, and where they are from.
 
-use super::{evidence::Seat, mishap::Mishaps, ranks::RanksSeen, software::Programs, software::SoftwareSeen};
+use super::{
+    evidence::RunLocation, mishap::FailureSummary, ranks::RanksSeen, software::Programs,
+    software::SoftwareSeen,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use speedup_core::run::{
@@ -14,7 +17,7 @@ use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CellRecords {
     /// Where each measured run was executed.
-    seats: Vec<Seat>,
+    locations: Vec<RunLocation>,
     /// Measured runs that left processes behind.
     pub(crate) outlived: u64,
     /// The largest error of the timers that measured them, where those were tested.
@@ -24,7 +27,7 @@ pub(crate) struct CellRecords {
     pub(crate) programs: Programs,
     pub(crate) software: SoftwareSeen,
     /// What was not measured.
-    pub(crate) mishaps: Mishaps,
+    pub(crate) mishaps: FailureSummary,
     /// The ranks of the attempts, where the plan has them timed.
     pub(crate) ranks: RanksSeen,
     readings: BTreeMap<Metric, Column>,
@@ -44,11 +47,11 @@ pub(crate) struct Absent {
     pub(crate) first: (RunIndex, Absence),
 }
 
-/// The values of a metric in the order of the seats, of which a few may have none.
+/// The values of a metric in the order of the locations, of which a few may have none.
 #[derive(Clone, Debug, Default)]
 struct Column {
     values: Values,
-    /// The places of the seats that have none, ascending.
+    /// The places of the locations that have none, ascending.
     gaps: Vec<u32>,
 }
 
@@ -100,14 +103,14 @@ impl Column {
         Self { values: Values::Narrow(Vec::with_capacity(values)), gaps: Vec::new() }
     }
 
-    /// Adds the value of the seat at a place beyond those before it.
+    /// Adds the value of the location at a place beyond those before it.
     fn push(&mut self, place: usize, value: u64) {
         let next = self.values.len() + self.gaps.len();
         self.gaps.extend(next as u32..place as u32);
         self.values.push(value);
     }
 
-    /// The values with the places of their seats.
+    /// The values with the places of their locations.
     fn placed(&self) -> impl Iterator<Item = (usize, u64)> {
         let (mut next, mut gaps) = (0..self.values.len() + self.gaps.len(), self.gaps.iter().peekable());
         let placed = move |value| {
@@ -145,13 +148,13 @@ impl Absent {
 impl CellRecords {
     /// None yet, with room for so many runs.
     pub(crate) fn with_room(runs: usize) -> Self {
-        Self { seats: Vec::with_capacity(runs), ..Self::default() }
+        Self { locations: Vec::with_capacity(runs), ..Self::default() }
     }
 
     /// Keeps the metrics of a measured run on a host; `own` are those that the plan adds.
-    pub(crate) fn measured(&mut self, seat: Seat, host: u32, record: &Record, own: &[OwnMetric]) {
-        let (run, place, room) = (seat.run, self.seats.len(), self.seats.capacity());
-        self.seats.push(seat);
+    pub(crate) fn measured(&mut self, location: RunLocation, host: u32, record: &Record, own: &[OwnMetric]) {
+        let (run, place, room) = (location.run, self.locations.len(), self.locations.capacity());
+        self.locations.push(location);
         self.programs.measured(host, record);
         self.software.measured(host, record);
         // Of two that are as large, always the same one: attempts come in any order.
@@ -197,12 +200,12 @@ impl CellRecords {
     }
 
     /// The iterations of each run with a value of an own metric, in run order, and where the run was executed.
-    pub(crate) fn iterations(&self, place: usize) -> Vec<(Seat, Iterations)> {
+    pub(crate) fn iterations(&self, place: usize) -> Vec<(RunLocation, Iterations)> {
         let by_run: BTreeMap<RunIndex, Iterations> =
             self.iterations.get(&place).into_iter().flatten().map(|of_run| (of_run.run, *of_run)).collect();
-        let mut seats = self.seats.clone();
-        seats.sort_unstable_by_key(|seat| seat.run);
-        seats.into_iter().filter_map(|seat| Some((seat, *by_run.get(&seat.run)?))).collect()
+        let mut locations = self.locations.clone();
+        locations.sort_unstable_by_key(|location| location.run);
+        locations.into_iter().filter_map(|location| Some((location, *by_run.get(&location.run)?))).collect()
     }
 
     /// The sample of a metric, in run order.
@@ -223,26 +226,26 @@ impl CellRecords {
     }
 
     pub(crate) fn runs(&self) -> usize {
-        self.seats.len()
+        self.locations.len()
     }
 
     /// Where each observation of a metric is from, in run order.
-    pub(crate) fn seats(&self, metric: Metric) -> Cow<'_, [Seat]> {
-        if self.count(metric) == self.seats.len() as u64 && self.is_in_run_order() {
-            return Cow::Borrowed(&self.seats);
+    pub(crate) fn locations(&self, metric: Metric) -> Cow<'_, [RunLocation]> {
+        if self.count(metric) == self.locations.len() as u64 && self.is_in_run_order() {
+            return Cow::Borrowed(&self.locations);
         }
-        Cow::Owned(self.of_each(metric, |(seat, _)| seat))
+        Cow::Owned(self.of_each(metric, |(location, _)| location))
     }
 
     /// The value of each observation of a metric with its run, in run order.
     pub(crate) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
-        self.of_each(metric, |(seat, value)| (seat.run, value as f64))
+        self.of_each(metric, |(location, value)| (location.run, value as f64))
     }
 
     /// All runs but these, without what else is kept: for the comparisons alone.
     pub(crate) fn without(&self, runs: &BTreeSet<RunIndex>) -> Self {
-        let is_kept = |place: usize| !runs.contains(&self.seats[place].run);
-        let places: Vec<usize> = (0..self.seats.len()).filter(|place| is_kept(*place)).collect();
+        let is_kept = |place: usize| !runs.contains(&self.locations[place].run);
+        let places: Vec<usize> = (0..self.locations.len()).filter(|place| is_kept(*place)).collect();
         let kept = |column: &Column| {
             let mut kept = Column::default();
             for (place, value) in column.placed().filter(|(place, _)| is_kept(*place)) {
@@ -251,7 +254,7 @@ impl CellRecords {
             kept
         };
         Self {
-            seats: places.iter().map(|place| self.seats[*place]).collect(),
+            locations: places.iter().map(|place| self.locations[*place]).collect(),
             readings: self.readings.iter().map(|(metric, column)| (*metric, kept(column))).collect(),
             timer: self.timer,
             ..Self::default()
@@ -259,25 +262,25 @@ impl CellRecords {
     }
 
     /// What a function makes of each observation of a metric and where it is from, in run order.
-    fn of_each<T>(&self, metric: Metric, of: impl FnMut((Seat, u64)) -> T) -> Vec<T> {
+    fn of_each<T>(&self, metric: Metric, of: impl FnMut((RunLocation, u64)) -> T) -> Vec<T> {
         let mut all = Vec::with_capacity(self.count(metric) as usize);
         all.extend(self.in_run_order(metric).map(of));
         all
     }
 
     fn is_in_run_order(&self) -> bool {
-        self.seats.is_sorted_by_key(|seat| seat.run)
+        self.locations.is_sorted_by_key(|location| location.run)
     }
 
     /// The values of a metric with where they are from, by runs: as they came, which is mostly their order.
-    fn in_run_order(&self, metric: Metric) -> Box<dyn Iterator<Item = (Seat, u64)> + '_> {
+    fn in_run_order(&self, metric: Metric) -> Box<dyn Iterator<Item = (RunLocation, u64)> + '_> {
         let placed = self.readings.get(&metric).into_iter().flat_map(Column::placed);
-        let observed = placed.map(|(place, value)| (self.seats[place], value));
+        let observed = placed.map(|(place, value)| (self.locations[place], value));
         if self.is_in_run_order() {
             return Box::new(observed);
         }
-        let mut observed: Vec<(Seat, u64)> = observed.collect();
-        observed.sort_unstable_by_key(|(seat, _)| seat.run);
+        let mut observed: Vec<(RunLocation, u64)> = observed.collect();
+        observed.sort_unstable_by_key(|(location, _)| location.run);
         Box::new(observed.into_iter())
     }
 }

@@ -15,14 +15,14 @@ use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 /// A run, and the stay in which it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct RunLocation {
     pub(crate) run: RunIndex,
     stay: u32,
 }
 
 /// Where a host was for some attempts in a row, by numbers in the study.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stay {
+pub(crate) struct HostStay {
     pub(crate) host: u32,
     pub(crate) boot: u32,
     /// Where it is known, as what follows.
@@ -34,7 +34,7 @@ pub(crate) struct Stay {
 
 /// Where a measured run was executed, by numbers that may reach a report: places among the sorted names.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NamedSeat {
+pub(crate) struct NamedLocation {
     pub(crate) run: RunIndex,
     pub(crate) host: u32,
     pub(crate) boot: u32,
@@ -50,17 +50,17 @@ pub(crate) struct ByName {
 }
 
 /// Where the runs of a sample were executed, in run order.
-pub(crate) struct Seats<'a> {
-    seats: Cow<'a, [Seat]>,
+pub(crate) struct RunLocations<'a> {
+    locations: Cow<'a, [RunLocation]>,
     by_name: Arc<ByName>,
 }
 
 /// An attempt that ended, however. There may be millions: what few need is kept apart.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Served {
+pub(crate) struct HostAttempt {
     pub(crate) epoch: LeaseEpoch,
     pub(crate) attempt: Attempt,
-    pub(crate) seat: Seat,
+    pub(crate) location: RunLocation,
     /// Whether the lease says that the host had served in the policy's scope before.
     pub(crate) had_served: bool,
     pub(crate) is_measured: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Served {
 
 /// What else a policy that asks for fresh hosts wants to know of an attempt.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Before {
+pub(crate) struct PriorUse {
     /// What the lease says of the last run in the policy's scope.
     pub(crate) boot: Option<Number>,
     pub(crate) allocation: Option<Number>,
@@ -102,10 +102,10 @@ pub(crate) struct Evidence {
     /// By the whole path from the top: a leaf switch has one.
     switches: Numbers<SwitchPath>,
     classes: Numbers<ClassId>,
-    stays: Vec<Stay>,
-    pub(crate) served: Vec<Served>,
+    stays: Vec<HostStay>,
+    pub(crate) served: Vec<HostAttempt>,
     /// Of each attempt in the same place; nothing where the policy does not ask for fresh hosts.
-    before: Vec<Before>,
+    before: Vec<PriorUse>,
     /// How long all attempts held their hosts.
     pub(crate) held: Span,
 }
@@ -140,29 +140,29 @@ struct Machines {
 }
 
 impl ByName {
-    pub(crate) fn seat(&self, seat: Seat) -> NamedSeat {
-        let (host, boot, class) = self.stays[seat.stay as usize];
-        NamedSeat { run: seat.run, host, boot, class }
+    pub(crate) fn location(&self, location: RunLocation) -> NamedLocation {
+        let (host, boot, class) = self.stays[location.stay as usize];
+        NamedLocation { run: location.run, host, boot, class }
     }
 }
 
-impl<'a> Seats<'a> {
-    pub(crate) fn new(seats: Cow<'a, [Seat]>, by_name: &Arc<ByName>) -> Self {
-        Self { seats, by_name: Arc::clone(by_name) }
+impl<'a> RunLocations<'a> {
+    pub(crate) fn new(locations: Cow<'a, [RunLocation]>, by_name: &Arc<ByName>) -> Self {
+        Self { locations, by_name: Arc::clone(by_name) }
     }
 
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = NamedSeat> + '_ {
-        self.seats.iter().map(|seat| self.by_name.seat(*seat))
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = NamedLocation> + '_ {
+        self.locations.iter().map(|location| self.by_name.location(*location))
     }
 }
 
 #[cfg(test)]
-impl Seats<'static> {
+impl RunLocations<'static> {
     /// Of so many runs on so many hosts in turn.
     pub(crate) fn in_turn(runs: u32, hosts: u32) -> Self {
-        let seats = (0..runs).map(|run| Seat { run: RunIndex(run), stay: run % hosts }).collect();
+        let locations = (0..runs).map(|run| RunLocation { run: RunIndex(run), stay: run % hosts }).collect();
         let stays = (0..hosts).map(|host| (host, host, None)).collect();
-        Self::new(Cow::Owned(seats), &Arc::new(ByName { stays }))
+        Self::new(Cow::Owned(locations), &Arc::new(ByName { stays }))
     }
 }
 
@@ -198,20 +198,20 @@ impl Evidence {
     }
 
     /// Keeps an attempt, or the part of a further host in one.
-    pub(crate) fn keep(&mut self, ended: &EndedAttempt, asked: &Independence) -> Seat {
+    pub(crate) fn keep(&mut self, ended: &EndedAttempt, asked: &Independence) -> RunLocation {
         let lease = &ended.lease;
         let evidence = &lease.evidence;
-        let seat = self.seat(lease);
-        self.keep_name(self.stay(seat).host, evidence.host_name.as_ref());
+        let location = self.location(lease);
+        self.keep_name(self.stay(location).host, evidence.host_name.as_ref());
         let record = match &ended.end {
             AttemptEnd::Reported(record) => Some(record.as_ref()),
             AttemptEnd::Lost { .. } => None,
         };
         let is_part = lease.is_of_member() && record.is_some();
-        self.served.push(Served {
+        self.served.push(HostAttempt {
             epoch: lease.epoch,
             attempt: lease.attempt,
-            seat,
+            location,
             had_served: evidence.served_in_scope > 0,
             is_lost: record.is_none(),
             is_measured: !is_part && record.is_some_and(|record| record.outcome == Outcome::Measured),
@@ -220,7 +220,7 @@ impl Evidence {
         self.held = self.held + (ended.ended - lease.granted);
         if asked.policy.asks_for_freshness() {
             let began = lease.started.unwrap_or(lease.granted);
-            self.before.push(Before {
+            self.before.push(PriorUse {
                 boot: evidence.boot_before.as_ref().map(|boot| self.boots.of(boot).into()),
                 allocation: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one).into()),
                 idle: evidence.idle.map(|idle| idle + (began - lease.granted)),
@@ -230,18 +230,18 @@ impl Evidence {
                 ended: ended.ended,
             });
         }
-        seat
+        location
     }
 
-    fn seat(&mut self, lease: &Lease) -> Seat {
+    fn location(&mut self, lease: &Lease) -> RunLocation {
         let (host, evidence) = (self.hosts.of(&lease.host), &lease.evidence);
         if let Some(latest) = self.latest.get(host as usize).filter(|latest| latest.lasts(lease)) {
-            return Seat { run: lease.run, stay: latest.stay };
+            return RunLocation { run: lease.run, stay: latest.stay };
         }
         let (boot, machine) = (self.boots.of(&evidence.boot), evidence.machine);
         self.machines.keep(host, boot, machine);
         let stay = self.stays.len() as u32;
-        self.stays.push(Stay {
+        self.stays.push(HostStay {
             host,
             boot,
             class: evidence.class.as_ref().map(|class| self.classes.of(class).into()),
@@ -260,7 +260,7 @@ impl Evidence {
             Some(before) => *before = latest,
             None => self.latest.push(latest),
         }
-        Seat { run: lease.run, stay }
+        RunLocation { run: lease.run, stay }
     }
 
     fn keep_name(&mut self, host: u32, name: Option<&HostName>) {
@@ -275,14 +275,14 @@ impl Evidence {
     }
 
     /// Where an attempt was executed.
-    pub(crate) fn stay(&self, seat: Seat) -> &Stay {
-        &self.stays[seat.stay as usize]
+    pub(crate) fn stay(&self, location: RunLocation) -> &HostStay {
+        &self.stays[location.stay as usize]
     }
 
     /// What tells where runs were executed, by names.
     pub(crate) fn by_name(&self) -> ByName {
         let (hosts, boots, classes) = (self.hosts.places(), self.boots.places(), self.classes.places());
-        let of_stay = |stay: &Stay| {
+        let of_stay = |stay: &HostStay| {
             let class = stay.class.map(|class| classes[class.get() as usize].into());
             (hosts[stay.host as usize], boots[stay.boot as usize], class)
         };
@@ -326,7 +326,7 @@ impl Evidence {
         let places = self.hosts.places();
         let mut gangs: BTreeMap<RunIndex, Vec<u32>> = BTreeMap::new();
         for one in self.took_part() {
-            gangs.entry(one.seat.run).or_default().push(places[self.stay(one.seat).host as usize]);
+            gangs.entry(one.location.run).or_default().push(places[self.stay(one.location).host as usize]);
         }
         gangs.retain(|_, hosts| hosts.len() > 1);
         gangs.values_mut().for_each(|hosts| hosts.sort_unstable());
@@ -341,8 +341,8 @@ impl Evidence {
         }
         let mut switches: BTreeMap<RunIndex, Option<BTreeSet<Number>>> = BTreeMap::new();
         for one in self.took_part() {
-            let all = switches.entry(one.seat.run).or_insert_with(|| Some(BTreeSet::new()));
-            *all = all.take().zip(self.stay(one.seat).switch).map(|(mut all, switch)| {
+            let all = switches.entry(one.location.run).or_insert_with(|| Some(BTreeSet::new()));
+            *all = all.take().zip(self.stay(one.location).switch).map(|(mut all, switch)| {
                 all.insert(switch);
                 all
             });
@@ -352,24 +352,24 @@ impl Evidence {
 
     /// The measured runs in which any of these hosts took part.
     pub(crate) fn runs_on(&self, hosts: &BTreeSet<u32>) -> BTreeSet<RunIndex> {
-        let on = self.took_part().filter(|one| hosts.contains(&self.stay(one.seat).host));
-        on.map(|one| one.seat.run).collect()
+        let on = self.took_part().filter(|one| hosts.contains(&self.stay(one.location).host));
+        on.map(|one| one.location.run).collect()
     }
 
     /// What the hosts of measured attempts did, those that did not start the program among them.
-    fn took_part(&self) -> impl Iterator<Item = &Served> {
+    fn took_part(&self) -> impl Iterator<Item = &HostAttempt> {
         let counts = self.counted();
         self.served.iter().filter(move |one| counts(one))
     }
 
     /// Whether an attempt on a host is of a run that was measured: the parts of a run that failed are of none.
-    pub(crate) fn counted(&self) -> impl Fn(&Served) -> bool + use<> {
+    pub(crate) fn counted(&self) -> impl Fn(&HostAttempt) -> bool + use<> {
         let mut attempts: BTreeMap<RunIndex, Attempt> = BTreeMap::new();
         if self.has_parts() {
             let measured = self.served.iter().filter(|one| one.is_measured);
-            attempts.extend(measured.map(|one| (one.seat.run, one.attempt)));
+            attempts.extend(measured.map(|one| (one.location.run, one.attempt)));
         }
-        move |one| one.is_measured || (one.is_part && attempts.get(&one.seat.run) == Some(&one.attempt))
+        move |one| one.is_measured || (one.is_part && attempts.get(&one.location.run) == Some(&one.attempt))
     }
 
     /// Whether several hosts served a run together.
@@ -390,20 +390,20 @@ impl Evidence {
     /// How many runs of a host were measured, and how many of its attempts were lost.
     pub(crate) fn attempts_of(&self, host: &HostId) -> (u64, u64) {
         let Some(number) = self.hosts.get(host) else { return (0, 0) };
-        let of_host = || self.served.iter().filter(|one| self.stay(one.seat).host == number);
+        let of_host = || self.served.iter().filter(|one| self.stay(one.location).host == number);
         let measured = of_host().filter(|one| one.is_measured).count() as u64;
         (measured, of_host().filter(|one| one.is_lost).count() as u64)
     }
 
     /// The attempt at a place, with what a policy that asks for fresh hosts wants to know of it.
-    pub(crate) fn attempt(&self, place: u32) -> (&Served, Option<&Before>) {
+    pub(crate) fn attempt(&self, place: u32) -> (&HostAttempt, Option<&PriorUse>) {
         (&self.served[place as usize], self.before.get(place as usize))
     }
 
     /// The places of the attempts of each host, by its number, in the order in which it made them.
     pub(crate) fn by_host(&self) -> Vec<Vec<u32>> {
         let mut attempts = vec![0; self.hosts.len()];
-        let host = |one: &Served| self.stay(one.seat).host as usize;
+        let host = |one: &HostAttempt| self.stay(one.location).host as usize;
         self.served.iter().for_each(|one| attempts[host(one)] += 1);
         let mut of_hosts: Vec<Vec<u32>> = attempts.into_iter().map(Vec::with_capacity).collect();
         for (place, one) in (0..).zip(&self.served) {

@@ -13,7 +13,7 @@ const LONGEST_LINE: usize = 300;
 
 /// What went otherwise than planned in a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mishaps {
+pub struct FailureSummary {
     /// Runs in which the benchmark failed, by the code name of the failure.
     pub failures: BTreeMap<String, FailureCount>,
     /// Attempts that the infrastructure lost, by the code name of the reason.
@@ -66,7 +66,7 @@ pub struct LossExample {
     pub words: Option<String>,
 }
 
-impl Mishaps {
+impl FailureSummary {
     /// Counts a failed run.
     pub(crate) fn failed(&mut self, run: RunIndex, failure: &Failure, record: &Record) {
         let example = || FailureExample {
@@ -164,7 +164,7 @@ pub(crate) fn one_line(text: &str) -> Option<String> {
 
 /// What was not measured, over all cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MishapTotals {
+pub struct FailureTotals {
     /// Runs in which the benchmark failed.
     pub failed_runs: u64,
     /// Those of them that did not end in time.
@@ -179,7 +179,7 @@ pub struct MishapTotals {
     pub beyond_plan: u64,
 }
 
-impl MishapTotals {
+impl FailureTotals {
     pub(in crate::study) fn of(study: &Study) -> Self {
         let mut totals = Self { beyond_plan: study.beyond_plan, ..Self::default() };
         for cell in &study.cells {

@@ -11,9 +11,9 @@ use crate::study::{
     compare::controls::ControlsReport, compare::endpoint::EndpointReport, compare::members::Members,
     compare::metric::MetricReport, compare::mixture::MixtureReport,
     compare::multiplicity::MultiplicityReport, design::Design, design::DesignKind, design::INDEPENDENT_RUN,
-    gather::cell::CellRecords, gather::mishap::MishapTotals, head::Head, ranks::RanksReport, report::Report,
-    report::SCHEMA_VERSION, rule::RuleKind, rule::RuleReport, rule::RuleState, sampled::Sampled,
-    scaling::ScalingReport, two_sample::headline::Declared, validity::canary::CanaryReport,
+    gather::cell::CellRecords, gather::mishap::FailureTotals, head::Head, ranks::RanksReport, report::Report,
+    report::SCHEMA_VERSION, rule::RuleKind, rule::RuleReport, rule::RuleState, sampled::BenchmarkSamples,
+    scaling::ScalingReport, two_sample::headline::HeadlineSpec, validity::canary::CanaryReport,
     validity::diagnostic::DiagnosedCell, validity::diagnostics::DiagnosticsReport,
     validity::diagnostics::DiagnosticsSummary, validity::exclusion::ExclusionsReport,
     validity::host_effect::OutlyingReport, validity::host_effect::WithoutReport,
@@ -42,8 +42,8 @@ pub(crate) struct Circumstances<'a> {
 
 impl Circumstances<'_> {
     /// What is declared of the headlines.
-    fn declared(&self) -> Declared {
-        Declared::new(&self.study.plan.experiment, self.level, self.noise)
+    fn declared(&self) -> HeadlineSpec {
+        HeadlineSpec::new(&self.study.plan.experiment, self.level, self.noise)
     }
 }
 
@@ -54,28 +54,23 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     // A bisection has one answer and no comparisons: most of its versions are run seldom or not at all.
     let bisects = experiment.bisection().is_some();
     let (sampled, independence) = rayon::join(
-        || if bisects { Vec::new() } else { Sampled::all(study) },
+        || if bisects { Vec::new() } else { BenchmarkSamples::all(study) },
         || IndependenceReport::new(&study.evidence, &study.plan),
     );
-    let totals = MishapTotals::of(study);
+    let totals = FailureTotals::of(study);
     let head = Head::new(study, level, noise);
     let mut warnings = Warnings::default();
     warn_of_the_runs(study, &head, &independence, &mut warnings);
     software::warn_programs(study, &sampled, &mut warnings);
     software::warn(study, &sampled, &mut warnings);
-    losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
-    losses::warn_of_hosts(study, &mut warnings);
-    losses::warn_of_survivors(&sampled, &mut warnings);
+    warn_of_losses(study, &sampled, &totals, &head, &mut warnings);
     disturbance::warn(&sampled, study, level, &mut warnings);
     let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
     lacking::warn(&records, &experiment.own_metrics, &mut warnings);
     let mut rule = crate::study::rule::report(study, level);
     let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
-    let asks_for_more =
-        rule.as_ref().is_some_and(|rule| matches!(rule.state, RuleState::Further | RuleState::Pending));
-    let awaits_runs = head.awaits_runs() || (head.may_be_extended() && asks_for_more);
     // Looks have a verdict when they are due.
-    let is_so_far = awaits_runs && looks.is_none();
+    let is_so_far = looks.is_none() && awaits_runs(&head, rule.as_ref());
     let circumstances = Circumstances { study, level, noise, mixtures, looks, is_so_far };
     let (mut benchmarks, metrics) = rayon::join(
         || benchmarks(&sampled, &circumstances, &mut warnings),
@@ -90,11 +85,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     if let Some(outlying) = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut()) {
         compare_without(outlying, &benchmarks, &circumstances);
     }
-    let mut suites = Vec::new();
-    for (version, (total, multiplicity)) in (1..).zip(adjusted) {
-        let suite = suite(&sampled, &benchmarks, version, total, &circumstances, &mut warnings);
-        suites.push(suite.with_multiplicity(multiplicity));
-    }
+    let suites = suites(&sampled, &benchmarks, adjusted, &circumstances, &mut warnings);
     if !suites.is_empty() {
         scaling::warn(study, &mut warnings);
     }
@@ -178,6 +169,42 @@ fn conclude_budget(rule: &mut RuleReport, benchmarks: &[BenchmarkReport]) {
                    alone, before a difference was looked at, exactly so for normal times and approximately for others.";
 }
 
+/// Raises what there is of failed and lost runs.
+fn warn_of_losses(
+    study: &Study,
+    sampled: &[BenchmarkSamples<'_>],
+    totals: &FailureTotals,
+    head: &Head,
+    warnings: &mut Warnings,
+) {
+    losses::warn(sampled, totals, head.may_be_extended(), warnings);
+    losses::warn_of_hosts(study, warnings);
+    losses::warn_of_survivors(sampled, warnings);
+}
+
+/// Whether runs of the plan are outstanding, or its rule may append some.
+fn awaits_runs(head: &Head, rule: Option<&RuleReport>) -> bool {
+    let asks_for_more =
+        rule.is_some_and(|rule| matches!(rule.state, RuleState::Further | RuleState::Pending));
+    head.awaits_runs() || (head.may_be_extended() && asks_for_more)
+}
+
+/// Each candidate over all benchmarks.
+fn suites(
+    sampled: &[BenchmarkSamples<'_>],
+    benchmarks: &[BenchmarkReport],
+    adjusted: Vec<(Total, Vec<MultiplicityReport>)>,
+    circumstances: &Circumstances<'_>,
+    warnings: &mut Warnings,
+) -> Vec<SuiteReport> {
+    let mut suites = Vec::new();
+    for (version, (total, multiplicity)) in (1..).zip(adjusted) {
+        let suite = suite(sampled, benchmarks, version, total, circumstances, warnings);
+        suites.push(suite.with_multiplicity(multiplicity));
+    }
+    suites
+}
+
 /// Takes back what only all runs of the plan allow.
 fn withhold_verdicts(benchmarks: &mut [BenchmarkReport], endpoints: &mut [EndpointReport]) {
     for comparison in benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
@@ -190,7 +217,7 @@ fn withhold_verdicts(benchmarks: &mut [BenchmarkReport], endpoints: &mut [Endpoi
 
 /// What is concluded of each candidate in total, and of all its verdicts together.
 fn all_concluded(
-    sampled: &[Sampled<'_>],
+    sampled: &[BenchmarkSamples<'_>],
     benchmarks: &mut [BenchmarkReport],
     endpoints: &mut [EndpointReport],
     circumstances: &Circumstances<'_>,
@@ -265,11 +292,11 @@ fn canary(study: &Study, level: ConfidenceLevel, warnings: &mut Warnings) -> Opt
 
 /// All benchmarks, in parallel; their caveats in plan order.
 pub(crate) fn benchmarks(
-    sampled: &[Sampled<'_>],
+    sampled: &[BenchmarkSamples<'_>],
     circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> Vec<BenchmarkReport> {
-    let one = |sampled: &Sampled<'_>| {
+    let one = |sampled: &BenchmarkSamples<'_>| {
         let mut warnings = Warnings::default();
         (benchmark(sampled, circumstances, &mut warnings), warnings)
     };
@@ -299,7 +326,7 @@ pub(crate) fn adjust(
 
 /// Concludes the diagnostics of all cells as one family.
 fn diagnose(
-    sampled: &[Sampled<'_>],
+    sampled: &[BenchmarkSamples<'_>],
     benchmarks: &mut [BenchmarkReport],
     study: &Study,
     level: ConfidenceLevel,
@@ -322,10 +349,10 @@ fn diagnose(
 }
 
 /// What is missing from the samples of each candidate: over all benchmarks, and of several on each that lacks any.
-fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
+fn missing(sampled: &[BenchmarkSamples<'_>], study: &Study) -> Vec<MissingReport> {
     let mut reports = Vec::new();
     for (at, version) in study.plan.experiment.compared().iter().enumerate().skip(1) {
-        let over = |sampled: &[Sampled<'_>]| {
+        let over = |sampled: &[BenchmarkSamples<'_>]| {
             let counts = [0, at].map(|cell| AttemptCounts::sum(sampled.iter().map(|one| &one.records[cell])));
             MissingReport::new(&version.name, counts)
         };
@@ -342,7 +369,7 @@ fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
 }
 
 fn benchmark(
-    sampled: &Sampled<'_>,
+    sampled: &BenchmarkSamples<'_>,
     circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> BenchmarkReport {
@@ -388,7 +415,7 @@ fn benchmark(
 
 /// A candidate over all benchmarks, which are adjusted together with its total.
 pub(crate) fn suite(
-    sampled: &[Sampled<'_>],
+    sampled: &[BenchmarkSamples<'_>],
     benchmarks: &[BenchmarkReport],
     version: usize,
     total: Total,
@@ -408,7 +435,7 @@ pub(crate) fn suite(
 
 /// What the overall numbers of a candidate are computed from.
 fn over_all<'a>(
-    sampled: &'a [Sampled<'_>],
+    sampled: &'a [BenchmarkSamples<'_>],
     benchmarks: &'a [BenchmarkReport],
     version: usize,
     circumstances: &Circumstances<'a>,
@@ -479,7 +506,7 @@ fn without_hosts(
     let runs = study.evidence.runs_on(&hosts);
     let cells: Vec<CellRecords> = study.cells.iter().map(|cell| cell.without(&runs)).collect();
     let versions = study.plan.experiment.compared().len();
-    let sampled = Sampled::of_cells(study, &cells);
+    let sampled = BenchmarkSamples::of_cells(study, &cells);
     // What these verdicts are worth is not asked.
     let mut unsaid = Warnings::default();
     let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);

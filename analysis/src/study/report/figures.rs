@@ -9,7 +9,7 @@ use self::curve::{Grid, picked_ranks};
 use crate::count::{counted, grouped};
 use crate::study::compare::comparison::{BenchmarkReport, ComparisonReport};
 use crate::study::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
-use crate::study::{gather::evidence::Evidence, sampled::Sampled};
+use crate::study::{gather::evidence::Evidence, sampled::BenchmarkSamples};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
@@ -109,7 +109,11 @@ pub struct PrecisionFigure {
 
 impl FiguresReport {
     /// The figures of the benchmarks with the largest effects.
-    pub(crate) fn new(sampled: &[Sampled<'_>], benchmarks: &[BenchmarkReport], evidence: &Evidence) -> Self {
+    pub(crate) fn new(
+        sampled: &[BenchmarkSamples<'_>],
+        benchmarks: &[BenchmarkReport],
+        evidence: &Evidence,
+    ) -> Self {
         let names: Vec<&_> = evidence.hosts.names().collect();
         let chosen = chosen(benchmarks);
         let drawn = chosen.par_iter().map(|at| BenchmarkFigures::new(&sampled[*at], &benchmarks[*at]));
@@ -181,15 +185,16 @@ fn sentence(drawn: &[BenchmarkFigures], left_out: usize) -> String {
 }
 
 impl BenchmarkFigures {
-    fn new(sampled: &Sampled<'_>, report: &BenchmarkReport) -> Self {
+    fn new(sampled: &BenchmarkSamples<'_>, report: &BenchmarkReport) -> Self {
         let grid = Grid::over(sampled.samples.iter().flatten());
         let cells = sampled.samples.iter().zip(&report.cells).enumerate();
         let cells = cells.map(|(version, (sample, cell))| {
             let empty = CellFigures::empty(&cell.version);
             sample.as_ref().map_or(empty, |sample| {
-                let seats = sampled.seats(version).iter();
-                let seats: Vec<(u32, u32)> = seats.map(|seat| (seat.run.0, seat.host)).collect();
-                CellFigures::new(&cell.version, sample, &seats, &grid, cell.mixture.as_ref())
+                let locations = sampled.locations(version).iter();
+                let locations: Vec<(u32, u32)> =
+                    locations.map(|location| (location.run.0, location.host)).collect();
+                CellFigures::new(&cell.version, sample, &locations, &grid, cell.mixture.as_ref())
             })
         });
         let precision = report.comparisons.iter().zip(&sampled.samples[1..]);
@@ -224,11 +229,11 @@ impl CellFigures {
         }
     }
 
-    /// `seats` are the place in the plan and the host of each value, hosts by the order of their names.
+    /// `locations` are the place in the plan and the host of each value, hosts by the order of their names.
     fn new(
         version: &str,
         sample: &Sample,
-        seats: &[(u32, u32)],
+        locations: &[(u32, u32)],
         grid: &Grid,
         mixture: Option<&MixtureReport>,
     ) -> Self {
@@ -246,9 +251,9 @@ impl CellFigures {
         Self {
             version: version.to_owned(),
             n: n as u64,
-            runs: shown.iter().map(|(at, _)| seats[*at].0).collect(),
+            runs: shown.iter().map(|(at, _)| locations[*at].0).collect(),
             values_ns: shown.iter().map(|(at, _)| values[*at]).collect(),
-            hosts: shown.iter().map(|(at, _)| seats[*at].1).collect(),
+            hosts: shown.iter().map(|(at, _)| locations[*at].1).collect(),
             shares: shown.iter().map(share).collect(),
             density: bandwidth.map_or_else(Vec::new, |bandwidth| grid.density(&of_ranks, bandwidth)),
             bandwidth_ns: bandwidth.map(curve::significant),

@@ -9,7 +9,7 @@ use speedup_core::experiment::{Family, metric::Metric};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold};
 
 /// A conclusion with what its ruling is by.
-struct Ruled {
+struct FamilyConclusion {
     conclusion: Conclusion,
     /// The p-value of both directions against the threshold, 1 for what cannot conclude; `None` where its risk is its own.
     at_threshold: Option<OneSidedReport>,
@@ -48,7 +48,8 @@ impl Conclusion {
         endpoints: &[EndpointReport],
         (noise, level): (Threshold, ConfidenceLevel),
     ) -> Vec<Self> {
-        let mut all: Vec<Ruled> = benchmarks.map(|(name, one)| of_comparison(name, one, noise)).collect();
+        let mut all: Vec<FamilyConclusion> =
+            benchmarks.map(|(name, one)| of_comparison(name, one, noise)).collect();
         // Under a rule of looks a suite has no verdict, which is no lack of data.
         let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::NoSuiteByLooks);
         if all.len() != 1 && !by_looks {
@@ -73,9 +74,9 @@ impl Conclusion {
 }
 
 /// Rules by tests of the speedup being the threshold's, adjusted by Holm in each family.
-fn rule_at_threshold(all: &mut [Ruled], endpoints: usize, level: ConfidenceLevel) {
+fn rule_at_threshold(all: &mut [FamilyConclusion], endpoints: usize, level: ConfidenceLevel) {
     for family in 0..=endpoints {
-        let p_value = |one: &Ruled| match one.at_threshold {
+        let p_value = |one: &FamilyConclusion| match one.at_threshold {
             Some(tested) if one.family == family => Some(tested.two_sided()),
             Some(_) | None => None,
         };
@@ -92,7 +93,7 @@ fn rule_at_threshold(all: &mut [Ruled], endpoints: usize, level: ConfidenceLevel
     }
 }
 
-impl Ruled {
+impl FamilyConclusion {
     /// By the verdict that keeps the risk of its family, and its p-value.
     fn new(
         plain: Conclusion,
@@ -111,7 +112,7 @@ impl Ruled {
     }
 }
 
-fn of_comparison(benchmark: &str, comparison: &ComparisonReport, noise: Threshold) -> Ruled {
+fn of_comparison(benchmark: &str, comparison: &ComparisonReport, noise: Threshold) -> FamilyConclusion {
     let headline = comparison.headline();
     let speedup = headline.as_ref().map(|headline| headline.speedup);
     let ends = headline.as_ref().and_then(|headline| headline.interval.ends());
@@ -120,19 +121,23 @@ fn of_comparison(benchmark: &str, comparison: &ComparisonReport, noise: Threshol
     if comparison.look.is_some() {
         // The rule keeps the risk of each benchmark.
         let ruling = Ruling::by_interval(verdict, ends, noise);
-        return Ruled { conclusion: Conclusion { ruling, ..plain }, at_threshold: None, family: 0 };
+        return FamilyConclusion {
+            conclusion: Conclusion { ruling, ..plain },
+            at_threshold: None,
+            family: 0,
+        };
     }
     let at_threshold = headline.and_then(|headline| headline.at_threshold);
-    let ruled = Ruled::new(plain, comparison.familywise(), at_threshold, 0);
+    let ruled = FamilyConclusion::new(plain, comparison.familywise(), at_threshold, 0);
     // Without runs of both versions it is not of the family.
-    if comparison.observed.is_none() { Ruled { at_threshold: None, ..ruled } } else { ruled }
+    if comparison.observed.is_none() { FamilyConclusion { at_threshold: None, ..ruled } } else { ruled }
 }
 
 /// The total, of the same family as its benchmarks.
-fn of_total(suite: &SuiteReport) -> Ruled {
+fn of_total(suite: &SuiteReport) -> FamilyConclusion {
     let ends = suite.interval.as_ref().and_then(IntervalReport::ends);
     let plain = Conclusion::new(&suite.candidate, None, suite.verdict, suite.speedup, ends);
-    Ruled::new(plain, suite.familywise(), suite.at_threshold, 0)
+    FamilyConclusion::new(plain, suite.familywise(), suite.at_threshold, 0)
 }
 
 /// The conclusions of a candidate on an endpoint, benchmark by benchmark.
@@ -140,14 +145,14 @@ fn of_endpoint<'a>(
     endpoint: &'a EndpointReport,
     candidate: &'a str,
     family: usize,
-) -> impl Iterator<Item = Ruled> + use<'a> {
+) -> impl Iterator<Item = FamilyConclusion> + use<'a> {
     endpoint.of(candidate).map(move |row| {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
         let verdict = row.verdict.into();
         let plain = Conclusion::new(&row.candidate, Some(&row.benchmark), verdict, row.ratio, ends);
         let plain = Conclusion { endpoint: Some(endpoint.name()), ..plain };
         let (adjusted_verdict, p_value) = row.familywise();
-        Ruled::new(plain, (adjusted_verdict.into(), p_value), row.at_threshold, family)
+        FamilyConclusion::new(plain, (adjusted_verdict.into(), p_value), row.at_threshold, family)
     })
 }
 

@@ -1,9 +1,9 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
 use crate::study::two_sample::advice::{AdviceReport, MOST_RUNS_ADVISED, RELATIVE_HALF_WIDTH};
-use crate::study::two_sample::headline::{Declared, POWER};
+use crate::study::two_sample::headline::{HeadlineSpec, POWER};
 use crate::study::{design::Design, design::has_builds};
-use crate::{conclusion::Spelled, conclusion::Word, count};
+use crate::{conclusion::ReportWord, conclusion::Word, count};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment, Family, Weights};
 use speedup_core::plan::Plan;
@@ -68,7 +68,7 @@ impl MethodReport {
         let builds = has_builds(plan).then(of_builds);
         let bisects = experiment.bisection().is_some();
         let compared = || {
-            notes(benchmarks, &Declared::new(experiment, level, Threshold::NONE))
+            notes(benchmarks, &HeadlineSpec::new(experiment, level, Threshold::NONE))
                 .into_iter()
                 .chain(unseen(experiment.runs_of_a_cell()))
                 .chain(of_design(Design::of(plan)))
@@ -89,7 +89,7 @@ impl MethodReport {
     }
 }
 
-impl Spelled for Weights {
+impl ReportWord for Weights {
     fn name(self) -> &'static str {
         match self {
             Self::Equal => "equal",
@@ -213,7 +213,7 @@ fn unseen(runs: u64) -> Option<MethodNote> {
     Some(note("unseen", sentence, "Hanley and Lippman-Hand 1983"))
 }
 
-fn notes(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
+fn notes(benchmarks: u64, declared: &HeadlineSpec) -> Vec<MethodNote> {
     let of_benchmarks = [of_a_benchmark(benchmarks, declared), of_all_benchmarks(benchmarks, declared)];
     [of_benchmarks.concat(), of_what_is_assumed(declared.level)].concat()
 }
@@ -223,7 +223,7 @@ fn note(subject: &str, sentence: String, source: &str) -> MethodNote {
 }
 
 /// The method of the headline, and its source.
-fn headline_method(declared: &Declared) -> (String, &'static str) {
+fn headline_method(declared: &HeadlineSpec) -> (String, &'static str) {
     // What is by the plan's size keeps the words of then.
     let is_by_size = declared.is_by_size;
     match declared.center {
@@ -247,7 +247,7 @@ fn headline_method(declared: &Declared) -> (String, &'static str) {
     }
 }
 
-fn of_a_benchmark(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
+fn of_a_benchmark(benchmarks: u64, declared: &HeadlineSpec) -> Vec<MethodNote> {
     let level = declared.level;
     let wrong = benchmarks as f64 * level.risk().get();
     let center = declared.center.name();
@@ -287,7 +287,7 @@ fn of_a_benchmark(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
     ]
 }
 
-fn of_all_benchmarks(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
+fn of_all_benchmarks(benchmarks: u64, declared: &HeadlineSpec) -> Vec<MethodNote> {
     let of_total = if declared.is_by_size { SuiteRatio::NAME } else { SuiteRatio::NAME_BY_SMALLER_SIDE };
     vec![
         note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "Touati 2010 §3.2"),

@@ -302,18 +302,21 @@ fn subject(study: &Study) -> (EndpointSubject<'_>, Option<f64>) {
 /// The values of a cell, each with its block: the part of a visit that one host served.
 fn values(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<(u64, f64)> {
     let by_name = study.evidence.by_name();
-    let block = |seat| {
-        let seat = by_name.seat(seat);
-        u64::from(study.plan.place(seat.run).group.0) << u32::BITS | u64::from(seat.host)
+    let block = |location| {
+        let location = by_name.location(location);
+        u64::from(study.plan.place(location.run).group.0) << u32::BITS | u64::from(location.host)
     };
     match subject {
         EndpointSubject::Own(place, _) => {
             let iterations = cell.iterations(place).into_iter();
-            iterations.map(|(seat, of_run)| (block(seat), of_run.mean)).collect()
+            iterations.map(|(location, of_run)| (block(location), of_run.mean)).collect()
         }
         EndpointSubject::Metric(metric) => {
-            let seats = cell.seats(metric).into_owned().into_iter();
-            seats.zip(cell.values_by_run(metric)).map(|(seat, (_, value))| (block(seat), value)).collect()
+            let locations = cell.locations(metric).into_owned().into_iter();
+            locations
+                .zip(cell.values_by_run(metric))
+                .map(|(location, (_, value))| (block(location), value))
+                .collect()
         }
         EndpointSubject::Quantile(_) => Vec::new(),
     }

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 pub(crate) struct Costs {
     attempts: u64,
     spent: Span,
-    /// The spell of each run's last attempt; only where the rule asks for it.
-    spells: BTreeMap<RunIndex, Spell>,
+    /// The lease of each run's last attempt; only where the rule asks for it.
+    leases: BTreeMap<RunIndex, LeaseInterval>,
 }
 
 /// The time of one attempt on its host.
 #[derive(Clone, Debug)]
-struct Spell {
+struct LeaseInterval {
     host: HostId,
     granted: Timestamp,
     ended: Timestamp,
@@ -39,10 +39,10 @@ impl Costs {
         self.attempts += 1;
         self.spent = self.spent + between(granted, ended);
         if matches!(rule, Rule::Budget { .. }) {
-            let spell = Spell { host: attempt.lease.host.clone(), granted, ended };
-            let kept = self.spells.entry(attempt.lease.run).or_insert_with(|| spell.clone());
+            let lease = LeaseInterval { host: attempt.lease.host.clone(), granted, ended };
+            let kept = self.leases.entry(attempt.lease.run).or_insert_with(|| lease.clone());
             if kept.granted < granted {
-                *kept = spell;
+                *kept = lease;
             }
         }
     }
@@ -61,17 +61,17 @@ impl Costs {
     /// `fallback` is the time of a run where each is the first of its boot.
     pub(super) fn of_units(&self, plan: &Plan, fallback: f64) -> UnitCosts {
         let (mut later, mut boots, mut visits) = (Mean::default(), Mean::default(), Mean::default());
-        let mut before: Option<(RunIndex, u32, &Spell)> = None;
-        for (run, spell) in &self.spells {
+        let mut before: Option<(RunIndex, u32, &LeaseInterval)> = None;
+        for (run, lease) in &self.leases {
             let place = plan.place(*run);
-            let took = between(spell.granted, spell.ended).0 as f64;
-            let previous = before.filter(|(group, _, last)| *group == place.group && last.host == spell.host);
+            let took = between(lease.granted, lease.ended).0 as f64;
+            let previous = before.filter(|(group, _, last)| *group == place.group && last.host == lease.host);
             match previous {
                 None => visits.add(took),
                 Some((_, boot, _)) if boot == place.boot => later.add(took),
-                Some((_, _, last)) => boots.add(took + between(last.ended, spell.granted).0 as f64),
+                Some((_, _, last)) => boots.add(took + between(last.ended, lease.granted).0 as f64),
             }
-            before = Some((place.group, place.boot, spell));
+            before = Some((place.group, place.boot, lease));
         }
         let run = later.value().unwrap_or(fallback).max(1.0);
         let boot = boots.value().map_or(0.0, |first| (first - run).max(0.0));

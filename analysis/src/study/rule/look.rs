@@ -1,8 +1,8 @@
-//! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
+//! One look at one comparison: a two-sided test at the risk of the look, with its interval.
 
 use super::units::{Comparison, Units};
 use crate::study::{
-    Study, design::Design, design::class_weight, gather::numbers::Number, two_sample::headline::Declared,
+    Study, design::Design, design::class_weight, gather::numbers::Number, two_sample::headline::HeadlineSpec,
     two_sample::headline::Sides, two_sample::stratified,
 };
 use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
@@ -15,9 +15,10 @@ use speedup_statistics::{
 };
 use std::collections::BTreeMap;
 
-pub(super) struct Looked {
+/// The observations of a comparison at a look, and how they are compared.
+pub(super) struct InterimSample {
     /// What is compared of the versions, as the plan declares it; the median in place of trimmed means where nothing varies after trimming.
-    declared: Declared,
+    declared: HeadlineSpec,
     observations: Observations,
 }
 
@@ -28,8 +29,8 @@ enum Observations {
     Within(Vec<[Sample; 2]>),
 }
 
-/// What one look at one comparison says.
-pub(super) struct Seen {
+/// The test of a look at one comparison.
+pub(super) struct InterimTest {
     /// The method's full name.
     pub(super) method: &'static str,
     pub(super) p: PValue,
@@ -40,7 +41,7 @@ pub(super) struct Seen {
     pub(super) speedup_interval: Option<[f64; 2]>,
 }
 
-impl Looked {
+impl InterimSample {
     /// The observations of `comparison` so far; none where a version has none.
     pub(super) fn new(study: &Study, comparison: &Comparison<'_>) -> Option<Self> {
         let observations = match within(study, comparison) {
@@ -48,17 +49,17 @@ impl Looked {
             Some(blocks) => Observations::Within(blocks),
             None => Observations::Units(comparison.units(study, study.plan.runs())?),
         };
-        let declared = Declared::new(&study.plan.experiment, ConfidenceLevel::USUAL, Threshold::NONE);
-        let mut looked = Self { declared, observations };
-        let is_constant = looked.declared.center == Center::Trimmed
+        let declared = HeadlineSpec::new(&study.plan.experiment, ConfidenceLevel::USUAL, Threshold::NONE);
+        let mut sample = Self { declared, observations };
+        let is_constant = sample.declared.center == Center::Trimmed
             && matches!(
-                looked.ratio(declared.level.risk()),
+                sample.ratio(declared.level.risk()),
                 Err(SuiteRatioError::Ratio(RatioError::EssentiallyConstant))
             );
         if is_constant {
-            looked.declared.center = Center::Median;
+            sample.declared.center = Center::Median;
         }
-        Some(looked)
+        Some(sample)
     }
 
     /// The samples, as the design has them.
@@ -124,50 +125,49 @@ impl Looked {
         }
     }
 
-    /// What `look` sees; none where nothing can be tested.
-    pub(super) fn see(&self, look: &Look) -> Option<Seen> {
+    /// Tests at the risk of `look`; `None` where nothing can be tested.
+    pub(super) fn test(&self, look: &Look) -> Option<InterimTest> {
         let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
         match self.declared.center {
-            Center::Mean => self.see_means(level),
-            Center::Median | Center::Trimmed => self.see_ratio(look.nominal_risk, level),
+            Center::Mean => self.test_means(level),
+            Center::Median | Center::Trimmed => self.test_ratio(look.nominal_risk, level),
         }
     }
 
-    fn see_means(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
-        match &self.observations {
+    fn test_means(&self, level: Option<ConfidenceLevel>) -> Option<InterimTest> {
+        let two_sided = Alternative::TwoSided;
+        let (method, p, interval, speedup_interval) = match &self.observations {
             Observations::Units(Units::Apart([x, y])) => {
                 let test = WelchTTest::new(x, y).ok()?;
+                let interval = level.map(|level| test.interval(two_sided, level));
                 let ratio = MeanRatio::new(x, y).ok();
-                Some(Seen {
-                    method: WelchTTest::NAME,
-                    p: test.p_value(Alternative::TwoSided),
-                    interval: level.map(|level| test.interval(Alternative::TwoSided, level)),
-                    speedup_interval: ratio.and_then(|ratio| ends(&ratio, level)),
-                })
+                (
+                    WelchTTest::NAME,
+                    test.p_value(two_sided),
+                    interval,
+                    ratio.and_then(|ratio| ends(&ratio, level)),
+                )
             }
             Observations::Units(Units::Paired { differences, pairs: [x, y] }) => {
                 let test = OneSampleTTest::new(differences, 0.0).ok()?;
+                let interval = level.map(|level| test.interval(two_sided, level));
                 let ratio = PairedRatio::new(x, y).ok();
-                Some(Seen {
-                    method: PairedTTest::NAME,
-                    p: test.p_value(Alternative::TwoSided),
-                    interval: level.map(|level| test.interval(Alternative::TwoSided, level)),
-                    speedup_interval: ratio.and_then(|ratio| ends(&ratio, level)),
-                })
+                (
+                    PairedTTest::NAME,
+                    test.p_value(two_sided),
+                    interval,
+                    ratio.and_then(|ratio| ends(&ratio, level)),
+                )
             }
             Observations::Within(blocks) => {
                 let ratio = stratified::ratio_of_means(blocks.iter().map(|[x, y]| (x, y))).ok()?;
-                Some(Seen {
-                    method: "t test of the ratio of means within classes (weights nm/(n + m))",
-                    p: ratio.p_value(1.0, Alternative::TwoSided),
-                    interval: None,
-                    speedup_interval: ends(&ratio, level),
-                })
+                (stratified::T_TEST_NAME, ratio.p_value(1.0, two_sided), None, ends(&ratio, level))
             }
-        }
+        };
+        Some(InterimTest { method, p, interval, speedup_interval })
     }
 
-    fn see_ratio(&self, risk: Risk, level: Option<ConfidenceLevel>) -> Option<Seen> {
+    fn test_ratio(&self, risk: Risk, level: Option<ConfidenceLevel>) -> Option<InterimTest> {
         let are_pairs = matches!(self.observations, Observations::Units(Units::Paired { .. }));
         let method = match (self.declared.center, are_pairs) {
             (Center::Trimmed, true) => TrimmedRatio::NAME_OF_PAIRS,
@@ -176,7 +176,7 @@ impl Looked {
             (Center::Median | Center::Mean, false) => QuantileRatio::NAME,
         };
         let ratio = self.ratio(risk).ok()?;
-        Some(Seen {
+        Some(InterimTest {
             method,
             p: ratio.p_value(1.0, Alternative::TwoSided),
             interval: None,
@@ -200,10 +200,10 @@ fn within(study: &Study, comparison: &Comparison<'_>) -> Option<Vec<[Sample; 2]>
     let by_name = study.evidence.by_name();
     for (side, cell) in comparison.cells.iter().enumerate() {
         let records = &study.cells[*cell as usize];
-        let seats = records.seats(Metric::Wall);
-        for (seat, (run, value)) in seats.iter().zip(records.values_by_run(Metric::Wall)) {
+        let locations = records.locations(Metric::Wall);
+        for (location, (run, value)) in locations.iter().zip(records.values_by_run(Metric::Wall)) {
             if run < end {
-                by_class.entry(by_name.seat(*seat).class).or_default()[side].push(value);
+                by_class.entry(by_name.location(*location).class).or_default()[side].push(value);
             }
         }
     }

@@ -21,7 +21,7 @@ struct Goal {
 }
 
 /// One benchmark's answer, and the observations of each version that are still to come.
-struct Asked {
+struct PilotAnswer {
     row: RuleRow,
     lacking: u64,
 }
@@ -40,7 +40,7 @@ pub(super) fn find(study: &Study, level: ConfidenceLevel, precision: f64, maximu
     let mut visits = vec![0; plan.benchmarks.len()];
     let mut rows = Vec::new();
     for comparison in units::comparisons(study) {
-        let Asked { row, lacking } = ask(study, &comparison, goal, &planned);
+        let PilotAnswer { row, lacking } = ask(study, &comparison, goal, &planned);
         if is_first {
             let left = maximum.saturating_sub(comparison.planned(&planned)) / shape.size().max(1);
             let more = u32::try_from(lacking).unwrap_or(u32::MAX).min(left);
@@ -96,7 +96,7 @@ impl Goal {
     }
 }
 
-fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) -> Asked {
+fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) -> PilotAnswer {
     let mut row = RuleRow::of(comparison, study, planned);
     let about = format!("{}, {}", comparison.benchmark, comparison.candidate);
     let times = comparison.units(study, study.plan.runs());
@@ -108,7 +108,7 @@ fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) 
     let (Some(pilot), Some(all)) = (pilot, scaled(times)) else {
         row.sentence =
             format!("{about}: no number of runs, because a version has no measured run in the pilot.");
-        return Asked { row, lacking: 0 };
+        return PilotAnswer { row, lacking: 0 };
     };
     row.observations = all.counts();
     let half_width = match goal.trim {
@@ -133,16 +133,16 @@ fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) 
             } else {
                 (Some(Promise::Kept), format!("{asked}: {stands}."))
             };
-            Asked { row, lacking: stages.runs().saturating_sub(have) }
+            PilotAnswer { row, lacking: stages.runs().saturating_sub(have) }
         }
         // As many as the plan allows; the words say why no number stands there.
         Err(error @ TwoStageError::TooMany { .. }) => {
             row.sentence = format!("{about}: {error}");
-            Asked { row, lacking: u64::MAX }
+            PilotAnswer { row, lacking: u64::MAX }
         }
         Err(error) => {
             row.sentence = format!("{about}: no number of runs, because {error}.");
-            Asked { row, lacking: 0 }
+            PilotAnswer { row, lacking: 0 }
         }
     }
 }

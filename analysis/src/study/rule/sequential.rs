@@ -2,13 +2,13 @@
 //! function gives the look; a benchmark whose candidates are all concluded gets no further runs.
 
 use super::{Finding, LookReport, RuleRow, pilot, units};
-use super::{look::Looked, look::Seen, units::Comparison};
+use super::{look::InterimSample, look::InterimTest, units::Comparison};
 use crate::count::{counted, p_value, percent};
 use crate::study::{Study, two_sample::headline::trim_share};
 use crate::{conclusion::Verdict, count};
 use speedup_core::experiment::{Center, Experiment, Order, Rule, Spending};
 use speedup_statistics::distribution::normal;
-use speedup_statistics::inference::{ConfidenceLevel, PValue};
+use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::planning::group_sequential::{
     self, GroupSequential, Look, LookDecision, LooksError, Sides, equal_fractions,
 };
@@ -56,7 +56,7 @@ fn design(looks: u32, spending: Spending, level: ConfidenceLevel) -> Result<Grou
 pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: Spending) -> Finding {
     let plan = &study.plan;
     let (planned, step) = (units::planned(study), plan.experiment.runs);
-    let design = design(looks, spending, level);
+    let design = design(looks, spending, level).ok();
     let mut visits = vec![0; plan.benchmarks.len()];
     let mut rows = Vec::new();
     for comparison in units::comparisons(study) {
@@ -89,64 +89,62 @@ pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: 
     Finding { rows, visits, shape: plan.visit(), words }
 }
 
+/// The row of a comparison after look `number`.
 fn look(
     study: &Study,
     comparison: &Comparison<'_>,
-    design: Result<&GroupSequential, &LooksError>,
+    design: Option<&GroupSequential>,
     number: u32,
     planned: &[u32],
 ) -> RuleRow {
-    let looked = Looked::new(study, comparison);
-    let looks = design.map_or(0, |design| design.looks().len()) as u32;
     let index = number as usize - 1;
-    let at = design.ok().and_then(|design| Some((design, design.looks().get(index)?)));
-    let seen = at.and_then(|(_, look)| looked.as_ref()?.see(look));
-    let p = seen.as_ref().map(|seen| seen.p);
-    let is_apart =
-        at.zip(p).is_some_and(|((design, _), p)| design.decide(index, p) == Ok(LookDecision::Stop));
-    let margin = looked.as_ref().and_then(Looked::shown_margin);
-    let is_same = margin.is_some_and(|margin| {
-        let interval = seen.as_ref().and_then(|seen| seen.speedup_interval);
-        interval.is_some_and(|[lower, upper]| {
-            margin > 0.0 && lower >= 1.0 / (1.0 + margin) && upper <= 1.0 + margin
-        })
-    });
-    let speedup = looked.as_ref().map(Looked::speedup).filter(|speedup| speedup.is_finite());
-    let is_over = is_apart || is_same || number == looks;
-    let unbiased = design.ok().zip(looked.as_ref()).zip(seen.as_ref()).filter(|_| is_over);
-    let unbiased =
-        unbiased.and_then(|((design, looked), seen)| unbiased_speedup(study, design, index, looked, seen));
-    let look = LookReport {
+    let looks = design.map_or(0, |design| design.looks().len()) as u32;
+    let scheduled = design.and_then(|design| design.looks().get(index));
+    let mut row = RuleRow::of(comparison, study, planned);
+    let mut report = LookReport {
         number,
         of: looks,
-        p: p.map(PValue::get),
-        nominal_risk: at.map_or(0.0, |(_, look)| look.nominal_risk.get()),
-        concluded: is_apart || is_same,
-        unbiased,
+        p: None,
+        nominal_risk: scheduled.map_or(0.0, |look| look.nominal_risk.get()),
+        concluded: false,
+        unbiased: None,
     };
-    let saved = looked.as_ref().map(Looked::saved);
-    let verdict = match speedup {
-        Some(_) if is_same => Verdict::Same,
-        Some(speedup) if is_apart && speedup > 1.0 => Verdict::Faster,
-        Some(_) if is_apart => Verdict::Slower,
-        _ if p.is_some() && number == looks => Verdict::Undecided,
-        _ => Verdict::NotEnoughData,
-    };
-    RuleRow {
-        observations: looked.as_ref().map_or([0; 2], Looked::counts),
-        saved_ns: saved,
-        interval_ns: seen
-            .as_ref()
-            .and_then(|seen| seen.interval.as_ref())
-            .map(|interval| [interval.lower, interval.upper]),
-        speedup,
-        speedup_interval: seen.as_ref().and_then(|seen| seen.speedup_interval),
-        test: seen.map(|Seen { method, .. }| method.to_owned()),
-        look: Some(look),
-        verdict,
-        sentence: in_words(comparison, look, saved),
-        ..RuleRow::of(comparison, study, planned)
+    if let Some(sample) = InterimSample::new(study, comparison) {
+        row.observations = sample.counts();
+        row.saved_ns = Some(sample.saved());
+        row.speedup = Some(sample.speedup()).filter(|speedup| speedup.is_finite());
+        if let (Some(design), Some(scheduled)) = (design, scheduled)
+            && let Some(test) = sample.test(scheduled)
+        {
+            let is_apart = design.decide(index, test.p) == Ok(LookDecision::Stop);
+            let is_same = is_within(sample.shown_margin(), test.speedup_interval);
+            report.p = Some(test.p.get());
+            report.concluded = is_apart || is_same;
+            // A comparison that goes on has no estimate yet.
+            if report.concluded || number == looks {
+                report.unbiased = unbiased_speedup(study, design, index, &sample, &test);
+            }
+            row.verdict = match row.speedup {
+                Some(_) if is_same => Verdict::Same,
+                Some(speedup) if is_apart && speedup > 1.0 => Verdict::Faster,
+                Some(_) if is_apart => Verdict::Slower,
+                Some(_) | None if number == looks => Verdict::Undecided,
+                Some(_) | None => Verdict::NotEnoughData,
+            };
+            row.interval_ns = test.interval.map(|interval| [interval.lower, interval.upper]);
+            row.speedup_interval = test.speedup_interval;
+            row.test = Some(test.method.to_owned());
+        }
     }
+    row.look = Some(report);
+    row.sentence = in_words(comparison, report, row.saved_ns);
+    row
+}
+
+/// Whether the interval of a speedup lies within the margin on both sides of 1.
+fn is_within(margin: Option<f64>, interval: Option<[f64; 2]>) -> bool {
+    let (Some(margin), Some([lower, upper])) = (margin, interval) else { return false };
+    margin > 0.0 && lower >= 1.0 / (1.0 + margin) && upper <= 1.0 + margin
 }
 
 /// The median-unbiased estimate of the speedup after look `index`, the last one: on the log scale, where the statistic is what a
@@ -157,23 +155,23 @@ fn unbiased_speedup(
     study: &Study,
     design: &GroupSequential,
     index: usize,
-    looked: &Looked,
-    seen: &Seen,
+    sample: &InterimSample,
+    test: &InterimTest,
 ) -> Option<f64> {
     let experiment = &study.plan.experiment;
     if experiment.compared().len() > 2 || experiment.analysis.margin.is_some() {
         return None;
     }
     let last = design.looks().get(index)?;
-    let observations = looked.counts().into_iter().min()? as f64;
+    let observations = sample.counts().into_iter().min()? as f64;
     let could_stop = |look: &Look| {
         let then = (observations * look.fraction / last.fraction).round();
         may_stop(experiment, look, then as u64)
     };
-    let z = normal::two_sided_critical(seen.p.told()).max(LEAST_STATISTIC);
+    let z = normal::two_sided_critical(test.p.told()).max(LEAST_STATISTIC);
     let drift = design.median_unbiased_drift(index, z, could_stop).ok()?;
-    let speedup = (looked.speedup().ln() * drift * last.fraction.sqrt() / z).exp();
-    let [lower, upper] = seen.speedup_interval?;
+    let speedup = (sample.speedup().ln() * drift * last.fraction.sqrt() / z).exp();
+    let [lower, upper] = test.speedup_interval?;
     (lower..=upper).contains(&speedup).then_some(speedup)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{codes, only, sentence, synthetic::Synthetic, synthetic::Times, two};
 use crate::conclusion::{ReasonCode, Verdict, WarningCode, Warnings};
-use crate::study::gather::evidence::Seats;
+use crate::study::gather::evidence::RunLocations;
 use crate::study::validity::diagnostic::DiagnosedCell;
 use crate::study::validity::diagnostics::conclude;
 use crate::study::*;
@@ -96,14 +96,14 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                     Sample::new((0..30).map(|_| time()).collect()).unwrap()
                 })
                 .collect();
-            let seats = Seats::in_turn(30, 6);
+            let locations = RunLocations::in_turn(30, 6);
             let cells: Vec<_> = samples
                 .iter()
                 .map(|sample| DiagnosedCell {
                     gangs: &[],
                     about: "b",
                     sample,
-                    seats: &seats,
+                    locations: &locations,
                     builds: &[],
                     independent: sample,
                     classes_are_blocks: false,

@@ -3,7 +3,7 @@
 
 use super::{codes, only, synthetic::Synthetic, synthetic::Times, two};
 use crate::conclusion::{ReasonCode, Verdict, WarningCode};
-use crate::gate::{Conclusion, Judgement};
+use crate::gate::{Conclusion, GateRulings};
 use crate::study::*;
 use speedup_core::machine::event::Tally;
 use speedup_core::run::{conditions::Conditions, disturbance::Disturbance, record::Failure};
@@ -37,7 +37,7 @@ fn a_running_experiment_has_no_verdict() {
     assert_eq!(suite.reason.as_ref().unwrap().code, ReasonCode::RunsOutstanding);
     assert!(suite.speedup.is_some() && suite.interval.as_ref().unwrap().ends().is_some());
     assert_eq!(suite.benchmarks.not_enough_data, 3);
-    let judgement = Judgement::new(Conclusion::of_report(&running));
+    let judgement = GateRulings::new(Conclusion::of_report(&running));
     assert!(judgement.regressions.is_empty() && !judgement.undecided.is_empty());
     // When all runs are there, it is what it is.
     let over = waiting(&synthetic, 0);

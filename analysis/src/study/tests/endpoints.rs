@@ -2,7 +2,7 @@
 
 use super::{changed_report, synthetic::Synthetic};
 use crate::study::{EndpointReport, EndpointVerdict, Report};
-use crate::{conclusion::ReasonCode, conclusion::Verdict, gate::Conclusion, gate::Judgement};
+use crate::{conclusion::ReasonCode, conclusion::Verdict, gate::Conclusion, gate::GateRulings};
 use speedup_core::{experiment::metric::Better, experiment::metric::Metric, run::record::Record};
 
 const RATE: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n[analysis.verdicts.rate]\n";
@@ -34,7 +34,7 @@ fn a_tail_gets_worse_where_the_centre_does_not() {
     assert_eq!(verdicts(tail), [EndpointVerdict::Worse]);
     assert!(tail.rows[0].ratio.unwrap() < 0.6);
     assert_eq!(report.benchmarks[0].comparisons[0].verdict, Verdict::Same);
-    let gate = Judgement::new(Conclusion::of_report(&report));
+    let gate = GateRulings::new(Conclusion::of_report(&report));
     let [regression] = &gate.regressions[..] else { panic!("{gate:?}") };
     assert!(regression.to_string().starts_with("v1 on b0: p95 of wall "), "{regression}");
 }
@@ -111,7 +111,7 @@ fn values_that_may_be_zero_are_compared_by_their_difference() {
         let (lower, upper) = difference.interval.ends().unwrap();
         assert!(lower > 3.0 && lower < 5.0 && upper > 5.0 && upper < 7.0, "{center}: {lower} {upper}");
         assert!(row.p_value.unwrap() < 0.05 && row.p_same.unwrap() > 0.9);
-        let gate = Judgement::new(Conclusion::of_report(&report));
+        let gate = GateRulings::new(Conclusion::of_report(&report));
         let regression = gate.regressions.iter().map(ToString::to_string).find(|one| one.contains("max_rss"));
         assert!(regression.is_some_and(|one| one.starts_with("v1 on b0: max_rss worse")), "{gate:?}");
     }

@@ -3,16 +3,16 @@
 //! It asks what the ratio asks, whether the centres are equal, and by the same means: of medians order statistics, of means the t law; of
 //! what is independent by the plan's design. A margin is a share of a centre, as it is of a ratio.
 
-use super::headline::{Declared, RatioFound, Sides};
+use super::headline::{HeadlineSpec, RatioFound, Sides};
 use crate::conclusion::{Reason, ReasonCode};
-use crate::study::design::Arranged;
+use crate::study::design::IndependentUnits;
 use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
     CenterDifference, MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
 };
 use speedup_statistics::{ratio::RatioError, ratio::TrimmedDifference, sample::Sample, test::TTestError};
 
-impl Declared {
+impl HeadlineSpec {
     /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values
     /// that are all equal have no mean with an error, and one centre: they are compared as medians, as are trimmed means where nothing
     /// varies after trimming.
@@ -20,7 +20,7 @@ impl Declared {
         &self,
         over: &Sample,
         under: &Sample,
-        arranged: Option<&Arranged>,
+        arranged: Option<&IndependentUnits>,
     ) -> Result<RatioFound, Reason> {
         let only = only_value([over, under]);
         let center = if only.is_some() { Center::Median } else { self.center };
@@ -47,7 +47,7 @@ impl Declared {
         &self,
         over: &Sample,
         under: &Sample,
-        arranged: Option<&Arranged>,
+        arranged: Option<&IndependentUnits>,
     ) -> Result<RatioFound, Reason> {
         let difference: Box<dyn CenterDifference + '_> =
             match (self.center, Sides::new(over, under, arranged)) {
@@ -69,10 +69,10 @@ impl Declared {
                 }
                 (Center::Median, Sides::Apart(x, y)) => Box::new(QuantileDifference::median(x, y)),
                 (Center::Median, Sides::Pairs(x, y)) => {
-                    Box::new(PairedMedianDifference::new(x, y).ok_or_else(no_strata)?)
+                    Box::new(PairedMedianDifference::new(x, y).ok_or_else(Reason::no_values)?)
                 }
                 (Center::Median, Sides::Classes(strata)) => {
-                    Box::new(QuantileDifference::medians_within(strata).ok_or_else(no_strata)?)
+                    Box::new(QuantileDifference::medians_within(strata).ok_or_else(Reason::no_values)?)
                 }
                 (Center::Mean, Sides::Pairs(x, y)) => {
                     Box::new(PairedMeanDifference::new(x, y).map_err(|error| refused(&error))?)
@@ -120,10 +120,6 @@ impl Declared {
 fn only_value(samples: [&Sample; 2]) -> Option<f64> {
     let [first, _] = samples.map(|sample| sample.in_run_order()[0]);
     samples.iter().all(|sample| sample.sorted().iter().all(|value| *value == first)).then_some(first)
-}
-
-fn no_strata() -> Reason {
-    Reason::new(ReasonCode::NoValues, "A version has no run with a value of it")
 }
 
 /// Why means have no difference with an error.

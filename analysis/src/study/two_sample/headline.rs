@@ -9,7 +9,7 @@
 use super::{interval::IntervalReport, paired, protocol::ProtocolReport, stratified};
 use crate::conclusion::{Direction, Reason, ReasonCode, Verdict};
 use crate::count::counted;
-use crate::study::design::{Arranged, INDEPENDENT_RUN, class_weight};
+use crate::study::design::{INDEPENDENT_RUN, IndependentUnits, class_weight};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
 use speedup_statistics::planning::required_repetitions::TrimmedDetection;
@@ -136,7 +136,7 @@ pub(crate) struct RatioFound {
 
 /// What the plan declares of a headline.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Declared {
+pub(crate) struct HeadlineSpec {
     pub(crate) center: Center,
     /// Whether no centre is declared, so that it is by the number of runs: in experiments from before trimmed means were the default. Their
     /// numbers stay as they were.
@@ -166,7 +166,11 @@ pub(crate) enum Sides<'s> {
 }
 
 impl<'s> Sides<'s> {
-    pub(crate) fn new(baseline: &'s Sample, candidate: &'s Sample, arranged: Option<&'s Arranged>) -> Self {
+    pub(crate) fn new(
+        baseline: &'s Sample,
+        candidate: &'s Sample,
+        arranged: Option<&'s IndependentUnits>,
+    ) -> Self {
         match arranged {
             Some(arranged) if arranged.are_pairs() => Self::Pairs(baseline, candidate),
             Some(arranged) if !arranged.blocks.is_empty() => {
@@ -177,7 +181,7 @@ impl<'s> Sides<'s> {
     }
 }
 
-impl Declared {
+impl HeadlineSpec {
     pub(crate) fn new(experiment: &Experiment, level: ConfidenceLevel, noise: Threshold) -> Self {
         Self {
             center: experiment.center(),
@@ -219,7 +223,7 @@ impl Declared {
         &self,
         baseline: &Sample,
         candidate: &Sample,
-        arranged: Option<&Arranged>,
+        arranged: Option<&IndependentUnits>,
     ) -> Result<(HeadlineReport, OneSidedReport), Reason> {
         let found = self.found(baseline, candidate, arranged)?;
         let report = HeadlineReport {
@@ -242,7 +246,7 @@ impl Declared {
         &self,
         baseline: &Sample,
         candidate: &Sample,
-        arranged: Option<&Arranged>,
+        arranged: Option<&IndependentUnits>,
     ) -> Result<RatioFound, Reason> {
         match self.ratio(&Sides::new(baseline, candidate, arranged), self.least_risk()) {
             Ok(ratio) => Ok(self.judge(&*ratio)),
@@ -383,15 +387,19 @@ impl Declared {
     pub(crate) fn bounded(
         &self,
         found: RatioFound,
-        arranged: Option<&Arranged>,
+        arranged: Option<&IndependentUnits>,
     ) -> Result<RatioFound, Reason> {
         self.refusal(&found.interval, arranged).map_or(Ok(found), Err)
     }
 
     /// Why there is no interval of the ratio of centres of what is independent, as the design has `arranged` it, with what it takes.
-    pub(crate) fn refusal(&self, interval: &IntervalReport, arranged: Option<&Arranged>) -> Option<Reason> {
+    pub(crate) fn refusal(
+        &self,
+        interval: &IntervalReport,
+        arranged: Option<&IndependentUnits>,
+    ) -> Option<Reason> {
         let IntervalReport::Missing { reason } = interval else { return None };
-        let are_pairs = arranged.is_some_and(Arranged::are_pairs);
+        let are_pairs = arranged.is_some_and(IndependentUnits::are_pairs);
         let (needed, or_else) = match self.center {
             Center::Mean => return Some(reason.clone()),
             Center::Median => {
@@ -403,7 +411,7 @@ impl Declared {
         let interval = format!("The interval of a {}", self.center.name());
         let sentence = match needed {
             Some(needed) => {
-                let takes = counted(needed, arranged.map_or(INDEPENDENT_RUN, Arranged::noun));
+                let takes = counted(needed, arranged.map_or(INDEPENDENT_RUN, IndependentUnits::noun));
                 format!(
                     "{interval} takes at least {takes} of each version at {}: plan more{or_else}",
                     self.level

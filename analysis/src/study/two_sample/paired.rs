@@ -5,7 +5,9 @@
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 
 use super::interval::{IntervalReport, codes};
-use super::protocol::{AnswerOutcome, AssumptionReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
+use super::protocol::{
+    AnswerOutcome, AssumptionReport, ProtocolAnswer, ProtocolReport, ProtocolResult, TestReport,
+};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
@@ -23,14 +25,14 @@ pub(crate) struct MainTest {
 }
 
 /// Up to which risk a protocol may answer, and why not beyond; without it there is no such bound.
-pub(crate) struct Allowed {
+pub(crate) struct RiskBound {
     /// It answers at risks below this.
     pub(crate) below: f64,
     pub(crate) refusal: Reason,
 }
 
 /// The protocol of the mean.
-pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
+pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> ProtocolResult {
     let speedup = baseline.mean() / candidate.mean();
     let ratio = PairedRatio::new(baseline, candidate);
     let interval = match &ratio {
@@ -51,7 +53,7 @@ pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel
 }
 
 /// The protocol of the median.
-pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
+pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> ProtocolResult {
     const NAME: &str = "Wilcoxon signed-rank test";
     let logs = match logarithms(baseline, candidate) {
         Ok(logs) => logs,
@@ -139,7 +141,7 @@ pub(crate) fn probability_faster(baseline: &Sample, candidate: &Sample) -> f64 {
 }
 
 /// Up to which risk the differences may be taken as normal; the test of it; and its p-value.
-fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, AssumptionReport, Option<f64>) {
+fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (RiskBound, AssumptionReport, Option<f64>) {
     let n = baseline.len();
     let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
     let differences = Sample::new(pairs.map(|(x, y)| x - y).collect());
@@ -172,7 +174,7 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
         }
     };
     let assumption = AssumptionReport { assumption: Assumption::NormalDifferences, finding, test };
-    (Allowed { below, refusal }, assumption, p_value)
+    (RiskBound { below, refusal }, assumption, p_value)
 }
 
 /// A protocol's report, its assumptions yet to be told.
@@ -181,7 +183,7 @@ pub(crate) fn judge(
     speedup: f64,
     interval: IntervalReport,
     test: &Result<MainTest, (&'static str, Reason)>,
-    allowed: Option<&Allowed>,
+    allowed: Option<&RiskBound>,
     level: ConfidenceLevel,
     caveats: &[Caveat],
 ) -> ProtocolReport {
@@ -253,8 +255,8 @@ pub(crate) fn report_with(
     assumptions: Vec<AssumptionReport>,
     caveats: Vec<Caveat>,
     interval_caveats: Vec<Caveat>,
-) -> Judged {
-    Judged { report: ProtocolReport { assumptions, ..report }, caveats, interval_caveats }
+) -> ProtocolResult {
+    ProtocolResult { report: ProtocolReport { assumptions, ..report }, caveats, interval_caveats }
 }
 
 /// Why pairs have no ratio.

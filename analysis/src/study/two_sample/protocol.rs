@@ -90,13 +90,13 @@ pub struct AssumptionReport {
 }
 
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
-pub(crate) struct Judged {
+pub(crate) struct ProtocolResult {
     pub(crate) report: ProtocolReport,
     pub(crate) caveats: Vec<Caveat>,
     pub(crate) interval_caveats: Vec<Caveat>,
 }
 
-impl Judged {
+impl ProtocolResult {
     /// Whether the test of an assumption says that the samples are not what the protocol takes them for.
     pub(crate) fn is_doubtful(&self) -> bool {
         let rejected = |one: &AssumptionReport| {
@@ -107,7 +107,12 @@ impl Judged {
 }
 
 /// The protocol of the mean.
-pub(crate) fn mean(test: &MeanTest, baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
+pub(crate) fn mean(
+    test: &MeanTest,
+    baseline: &Sample,
+    candidate: &Sample,
+    level: ConfidenceLevel,
+) -> ProtocolResult {
     mean_seen(test, baseline, candidate, level, |conclusion| conclusion)
 }
 
@@ -117,7 +122,7 @@ pub(crate) fn median(
     baseline: &Sample,
     candidate: &Sample,
     level: ConfidenceLevel,
-) -> Judged {
+) -> ProtocolResult {
     median_seen(test, baseline, candidate, level, |conclusion| conclusion)
 }
 
@@ -128,7 +133,7 @@ pub(crate) fn mean_seen(
     candidate: &Sample,
     level: ConfidenceLevel,
     seen: impl Fn(ProtocolConclusion) -> ProtocolConclusion,
-) -> Judged {
+) -> ProtocolResult {
     let speedup = baseline.mean() / candidate.mean();
     let interval = MeanRatio::new(baseline, candidate).map(|ratio| ratio.interval(level));
     let [faster, slower] =
@@ -143,7 +148,7 @@ pub(crate) fn median_seen(
     candidate: &Sample,
     level: ConfidenceLevel,
     seen: impl Fn(ProtocolConclusion) -> ProtocolConclusion,
-) -> Judged {
+) -> ProtocolResult {
     let ratio = MedianRatio::new(baseline, candidate);
     let speedup = ratio.map_or(baseline.median() / candidate.median(), |ratio| ratio.estimate());
     let interval = ratio.map(|ratio| ratio.interval(level));
@@ -188,7 +193,7 @@ fn judge(
     interval: &Result<RatioInterval, RatioError>,
     [faster, slower]: [ProtocolConclusion; 2],
     best: impl FnOnce(Question) -> ProtocolConclusion,
-) -> Judged {
+) -> ProtocolResult {
     let made = |conclusion: &ProtocolConclusion| conclusion.main_test.p_value().map(PValue::told);
     let p_value = |conclusion: &ProtocolConclusion| made(conclusion).unwrap_or(1.0);
     let at_level = if p_value(&slower) < p_value(&faster) { slower } else { faster };
@@ -212,7 +217,7 @@ fn judge(
     };
     let bounded = interval.as_ref().ok().and_then(RatioInterval::bounded);
     let interval_caveats = bounded.map_or_else(Vec::new, |interval| interval.caveats.clone());
-    Judged { report, caveats: at_level.caveats, interval_caveats }
+    ProtocolResult { report, caveats: at_level.caveats, interval_caveats }
 }
 
 impl From<&ProtocolConclusion> for ProtocolAnswer {

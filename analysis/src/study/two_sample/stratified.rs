@@ -5,8 +5,8 @@
 //! National Cancer Institute 22, 1959), with the interval of a suite whose benchmarks are the classes. The median is van
 //! Elteren's test.
 
-use super::paired::{Allowed, MainTest, judge, refusal, report_with};
-use super::{interval::IntervalReport, protocol::Judged};
+use super::paired::{MainTest, RiskBound, judge, refusal, report_with};
+use super::{interval::IntervalReport, protocol::ProtocolResult};
 use crate::conclusion::{Protocol, Reason, ReasonCode};
 use crate::study::design::class_weight;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
@@ -14,8 +14,11 @@ use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio, Suite
 use speedup_statistics::test::{ShapiroWilk, VanElteren};
 use speedup_statistics::{protocol::speedup_test::LARGE_ABOVE, sample::Sample};
 
+/// The full name of the test of means.
+pub(crate) const T_TEST_NAME: &str = "t test of the ratio of means within classes (weights nm/(n + m))";
+
 /// The protocol of the mean.
-pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {
+pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> ProtocolResult {
     let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
     let blocks: Vec<&(Sample, Sample)> = blocks.iter().filter(several).collect();
     let ratio = ratio_of_means(blocks.iter().map(|(x, y)| (x, y)));
@@ -25,12 +28,12 @@ pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judge
     };
     let speedup = ratio.as_ref().map_or(1.0, SuiteRatio::estimate);
     let test = ratio.map_err(|error| (SuiteRatio::NAME, refusal(&error))).map(|ratio| MainTest {
-        method: "t test of the ratio of means within classes (weights nm/(n + m))",
+        method: T_TEST_NAME,
         statistic: ratio.estimate(),
         faster: ratio.p_value(1.0, Alternative::Greater),
         slower: ratio.p_value(1.0, Alternative::Less),
     });
-    let allowed = Allowed {
+    let allowed = RiskBound {
         below: blocks.iter().flat_map(|(x, y)| [x, y]).map(normal_below).fold(f64::INFINITY, f64::min),
         refusal: Reason::new(
             ReasonCode::SmallNotNormal,
@@ -56,7 +59,7 @@ pub(crate) fn ratio_of_means<'s>(
 }
 
 /// The protocol of the median.
-pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Judged, f64) {
+pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (ProtocolResult, f64) {
     let samples: Vec<(&Sample, &Sample)> = blocks.iter().map(|(x, y)| (x, y)).collect();
     let test = VanElteren::new(&samples);
     let probability = test.as_ref().map_or(0.5, VanElteren::probability_greater);

@@ -1,7 +1,9 @@
 //! One diagnostic: what it says, of what it is a sign, and the cell of which it is asked.
 
 use crate::conclusion::WarningCode;
-use crate::study::{gather::evidence::NamedSeat, gather::evidence::Seats, sampled::Sampled};
+use crate::study::{
+    gather::evidence::NamedLocation, gather::evidence::RunLocations, sampled::BenchmarkSamples,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::{inference::PValue, sample::Sample};
@@ -56,7 +58,7 @@ pub(crate) struct DiagnosedCell<'a> {
     pub(crate) about: &'a str,
     pub(crate) sample: &'a Sample,
     /// Where each run was executed, in run order.
-    pub(crate) seats: &'a Seats<'a>,
+    pub(crate) locations: &'a RunLocations<'a>,
     /// All hosts of each run, ascending; nothing where each has one.
     pub(crate) gangs: &'a [Vec<u32>],
     /// The build of each run, where its version is built several times; nothing otherwise.
@@ -94,12 +96,12 @@ impl From<Sign> for WarningCode {
 
 impl<'a> DiagnosedCell<'a> {
     /// The cell of a version, if it was measured.
-    pub(crate) fn new(sampled: &'a Sampled<'_>, version: usize) -> Option<Self> {
+    pub(crate) fn new(sampled: &'a BenchmarkSamples<'_>, version: usize) -> Option<Self> {
         let sample = sampled.samples[version].as_ref()?;
         Some(Self {
             about: sampled.name,
             sample,
-            seats: &sampled.seats[version],
+            locations: &sampled.locations[version],
             gangs: &sampled.gangs[version],
             builds: &sampled.builds[version],
             independent: sampled.ordered[version].as_ref().unwrap_or(sample),
@@ -110,31 +112,31 @@ impl<'a> DiagnosedCell<'a> {
     /// The runs with the numbers of their hosts, of which each has one; apart for each build, and for each
     /// fingerprint class where the classes are blocks, since builds, and hosts of another class, are known to differ.
     pub(crate) fn by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<u32>)> {
-        self.split(|_, seat| seat.host)
+        self.split(|_, location| location.host)
     }
 
     /// Likewise with all hosts of each.
     pub(crate) fn gangs_by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<Vec<u32>>)> {
-        self.split(|at, seat| self.gangs.get(at).cloned().unwrap_or_else(|| vec![seat.host]))
+        self.split(|at, location| self.gangs.get(at).cloned().unwrap_or_else(|| vec![location.host]))
     }
 
     /// The runs with their numbers in the plan, likewise.
     pub(crate) fn runs_by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<RunIndex>)> {
-        self.split(|_, seat| seat.run)
+        self.split(|_, location| location.run)
     }
 
-    fn split<T>(&self, of: impl Fn(usize, NamedSeat) -> T) -> Vec<(Cow<'a, Sample>, Vec<T>)> {
+    fn split<T>(&self, of: impl Fn(usize, NamedLocation) -> T) -> Vec<(Cow<'a, Sample>, Vec<T>)> {
         if self.builds.is_empty() && !self.classes_are_blocks {
-            let all = self.seats.iter().enumerate().map(|(at, seat)| of(at, seat));
+            let all = self.locations.iter().enumerate().map(|(at, location)| of(at, location));
             return vec![(Cow::Borrowed(self.sample), all.collect())];
         }
         let mut classes: BTreeMap<_, (Vec<f64>, Vec<T>)> = BTreeMap::new();
-        let runs = self.sample.in_run_order().iter().zip(self.seats.iter());
-        for (at, (value, seat)) in runs.enumerate() {
-            let class = seat.class.filter(|_| self.classes_are_blocks);
+        let runs = self.sample.in_run_order().iter().zip(self.locations.iter());
+        for (at, (value, location)) in runs.enumerate() {
+            let class = location.class.filter(|_| self.classes_are_blocks);
             let (values, hosts) = classes.entry((self.builds.get(at), class)).or_default();
             values.push(*value);
-            hosts.push(of(at, seat));
+            hosts.push(of(at, location));
         }
         let sample = |(values, hosts)| Some((Cow::Owned(Sample::new(values).ok()?), hosts));
         classes.into_values().filter_map(sample).collect()

@@ -6,9 +6,9 @@
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
 use super::{host_effect::HostEffectReport, missing::MissingReport, placement::PlacementReport};
-use crate::conclusion::{Spelled, WarningCode, Warnings};
+use crate::conclusion::{ReportWord, WarningCode, Warnings};
 use crate::count::counted;
-use crate::study::gather::evidence::{HostLabel, NamedSeat, Seats};
+use crate::study::gather::evidence::{HostLabel, NamedLocation, RunLocations};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
@@ -108,7 +108,7 @@ impl DiagnosticsReport {
         let autocorrelation = ordered.and_then(ranks).and_then(|ranks| Autocorrelation::new(&ranks).ok());
         let runs_test = ordered.and_then(|ordered| RunsTest::new(ordered).ok());
         let drift = ordered.and_then(|ordered| Drift::new(ordered).ok());
-        let first_run = FirstRunEffect::from_runs(ByBoot::new(sample, cell.seats).boots()).ok();
+        let first_run = FirstRunEffect::from_runs(ByBoot::new(sample, cell.locations).boots()).ok();
         Some(Self {
             autocorrelation: autocorrelation
                 .map(|test| DiagnosticReport::new(test.coefficient(), test.p_value(two_sided))),
@@ -175,11 +175,11 @@ struct ByBoot {
 }
 
 impl ByBoot {
-    fn new(sample: &Sample, seats: &Seats<'_>) -> Self {
-        let key = |(place, seat): (usize, NamedSeat)| {
-            (u128::from(seat.host) << 64) | (u128::from(seat.boot) << 32) | place as u128
+    fn new(sample: &Sample, locations: &RunLocations<'_>) -> Self {
+        let key = |(place, location): (usize, NamedLocation)| {
+            (u128::from(location.host) << 64) | (u128::from(location.boot) << 32) | place as u128
         };
-        let mut keys: Vec<u128> = seats.iter().enumerate().map(key).collect();
+        let mut keys: Vec<u128> = locations.iter().enumerate().map(key).collect();
         keys.sort_unstable();
         let value = |key: &u128| sample.in_run_order()[*key as u32 as usize];
         let mut end = 0;
@@ -200,7 +200,7 @@ impl ByBoot {
 fn pooled_first_run(cells: &[DiagnosedCell<'_>]) -> Option<DiagnosticReport> {
     let scaled = |cell: &DiagnosedCell<'_>| {
         let sd = cell.sample.standard_deviation().filter(|sd| *sd > 0.0)?;
-        let mut by_boot = ByBoot::new(cell.sample, cell.seats);
+        let mut by_boot = ByBoot::new(cell.sample, cell.locations);
         by_boot.values.iter_mut().for_each(|value| *value = (*value - cell.sample.mean()) / sd);
         Some(by_boot)
     };

@@ -1,14 +1,20 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
-use crate::study::{Study, gather::cell::ConditionCounts, sampled::Sampled};
+use crate::study::{Study, gather::cell::ConditionCounts, sampled::BenchmarkSamples};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, test::FisherExact};
 use std::collections::BTreeMap;
 
 /// Disturbed runs are in their samples: noise if both versions have their share of it, else bias.
-pub(crate) fn warn(sampled: &[Sampled<'_>], study: &Study, level: ConfidenceLevel, warnings: &mut Warnings) {
-    let of =
-        |sampled: &Sampled<'_>| ConditionCounts::sum(sampled.records.iter().map(|cell| &cell.conditions));
+pub(crate) fn warn(
+    sampled: &[BenchmarkSamples<'_>],
+    study: &Study,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) {
+    let of = |sampled: &BenchmarkSamples<'_>| {
+        ConditionCounts::sum(sampled.records.iter().map(|cell| &cell.conditions))
+    };
     // Controls are measured runs as well.
     let all = ConditionCounts::sum(study.cells.iter().map(|cell| &cell.conditions));
     let disturbed = || counted(all.disturbed, "measured run");

@@ -2,7 +2,7 @@
 //! with them. Their observations stay in their samples, so the report says how many those are.
 
 use crate::study::{Study, head::calendar};
-use crate::{conclusion::Spelled, conclusion::Word, count::counted};
+use crate::{conclusion::ReportWord, conclusion::Word, count::counted};
 use serde::{Deserialize, Serialize};
 use speedup_core::{host::Exclusion, host::ExclusionCause, value::id::HostId};
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ speedup_core::words! {
         /// Something was wrong with it.
         Quarantined = "quarantined",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 impl ExclusionsReport {

@@ -3,7 +3,7 @@
 //!
 //! A visit that the plan made of several runs is fresh or not as a whole, by what came before it on its host.
 
-use crate::study::gather::evidence::{Before, Evidence, Served, Stay};
+use crate::study::gather::evidence::{Evidence, HostAttempt, HostStay, PriorUse};
 use crate::study::gather::numbers::Number;
 use speedup_core::independence::{Independence, Readings, Since, Traces, Violation};
 use speedup_core::plan::{Place, Plan};
@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A measured run on one of its hosts, with what the evidence says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged<'s> {
-    pub(crate) served: &'s Served,
-    pub(crate) stay: &'s Stay,
+pub(crate) struct RunFreshness<'s> {
+    pub(crate) served: &'s HostAttempt,
+    pub(crate) stay: &'s HostStay,
     /// The first run of the visit.
     pub(crate) visit: RunIndex,
     /// Whether its host was fresh by the policy; where the policy asks for nothing, whether it had served nothing in the scope.
@@ -24,7 +24,7 @@ pub(crate) struct Judged<'s> {
 
 /// What is against a measured run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Against {
+pub(crate) struct StaleRun {
     pub(crate) run: RunIndex,
     pub(crate) attempt: Attempt,
     pub(crate) violation: Violation,
@@ -37,10 +37,10 @@ pub(crate) struct Against {
 pub(crate) fn judge(
     evidence: &Evidence,
     plan: &Plan,
-    mut of_host: impl FnMut(&[Judged<'_>]),
-) -> (u64, Vec<Against>) {
+    mut of_host: impl FnMut(&[RunFreshness<'_>]),
+) -> (u64, Vec<StaleRun>) {
     let (counts, spent) = (evidence.counted(), spent_sets(evidence, plan));
-    let mut course = Course { evidence, plan, spent, visits: Vec::new() };
+    let mut course = HostHistory { evidence, plan, spent, visits: Vec::new() };
     let mut is_stale = vec![false; plan.runs() as usize];
     let (mut judged, mut runs, mut against) = (Vec::new(), 0, Vec::new());
     for places in evidence.by_host() {
@@ -48,19 +48,19 @@ pub(crate) fn judge(
         judged.extend(course.judge_host(&places).filter(|one| counts(one.served)));
         for one in &judged {
             runs += u64::from(one.served.is_measured);
-            is_stale[one.served.seat.run.0 as usize] |= !one.is_fresh;
+            is_stale[one.served.location.run.0 as usize] |= !one.is_fresh;
             against.extend(one.violation.map(|violation| (one.served, violation)));
         }
         of_host(&judged);
     }
     // The leases of a run are numbered in the order of the seats; the host that started the program comes first.
-    against.sort_unstable_by_key(|(one, _)| (one.seat.run, one.is_part, one.epoch));
-    against.dedup_by_key(|(one, _)| one.seat.run);
-    let told = |(one, violation): (&Served, Violation)| Against {
-        run: one.seat.run,
+    against.sort_unstable_by_key(|(one, _)| (one.location.run, one.is_part, one.epoch));
+    against.dedup_by_key(|(one, _)| one.location.run);
+    let told = |(one, violation): (&HostAttempt, Violation)| StaleRun {
+        run: one.location.run,
         attempt: one.attempt,
         violation,
-        host: evidence.stay(one.seat).host,
+        host: evidence.stay(one.location).host,
     };
     let stale = is_stale.into_iter().filter(|is_stale| *is_stale).count() as u64;
     (runs - stale, against.into_iter().map(told).collect())
@@ -76,11 +76,11 @@ fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)>
     let versions = plan.experiment.versions.len().max(1) as u32;
     let mut attempts: BTreeMap<(RunIndex, Attempt), (LeaseEpoch, u32, BTreeSet<u32>)> = BTreeMap::new();
     for served in &evidence.served {
-        let key = asked.scope.number(plan.cell_number(served.seat.run), versions);
+        let key = asked.scope.number(plan.cell_number(served.location.run), versions);
         let new = || (served.epoch, key, BTreeSet::new());
-        let of = attempts.entry((served.seat.run, served.attempt)).or_insert_with(new);
+        let of = attempts.entry((served.location.run, served.attempt)).or_insert_with(new);
         of.0 = of.0.min(served.epoch);
-        of.2.insert(evidence.stay(served.seat).host);
+        of.2.insert(evidence.stay(served.location).host);
     }
     let mut in_order: Vec<_> =
         attempts.into_iter().map(|(attempt, (epoch, key, set))| (epoch, attempt, (key, set))).collect();
@@ -90,7 +90,7 @@ fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)>
 }
 
 /// What hosts did last within each key of the scope.
-struct Course<'s> {
+struct HostHistory<'s> {
     evidence: &'s Evidence,
     plan: &'s Plan,
     spent: BTreeSet<(RunIndex, Attempt)>,
@@ -102,21 +102,21 @@ struct Course<'s> {
 #[derive(Clone, Copy)]
 struct Visit<'s> {
     group: RunIndex,
-    last: &'s Stay,
+    last: &'s HostStay,
     boot: u32,
     is_fresh: bool,
     violation: Option<Violation>,
 }
 
-impl<'s> Course<'s> {
+impl<'s> HostHistory<'s> {
     /// Of all attempts of a host, in their order.
-    fn judge_host<'a>(&'a mut self, places: &'a [u32]) -> impl Iterator<Item = Judged<'s>> + 'a {
+    fn judge_host<'a>(&'a mut self, places: &'a [u32]) -> impl Iterator<Item = RunFreshness<'s>> + 'a {
         let asked = self.plan.experiment.independence;
         let versions = self.plan.experiment.versions.len().max(1) as u32;
         let mut ended = None;
         places.iter().map(move |at| {
             let (served, before) = self.evidence.attempt(*at);
-            let (run, stay) = (served.seat.run, self.evidence.stay(served.seat));
+            let (run, stay) = (served.location.run, self.evidence.stay(served.location));
             let (place, cell) = (self.plan.place(run), self.plan.cell_number(run));
             let key = asked.scope.number(cell, versions) as usize;
             self.visits.resize(self.visits.len().max(key + 1), None);
@@ -131,13 +131,19 @@ impl<'s> Course<'s> {
             };
             self.visits[key] = Some(visit);
             ended = before.map(|before| before.ended);
-            Judged { served, stay, visit: place.group, is_fresh: visit.is_fresh, violation: visit.violation }
+            RunFreshness {
+                served,
+                stay,
+                visit: place.group,
+                is_fresh: visit.is_fresh,
+                violation: visit.violation,
+            }
         })
     }
 }
 
 impl<'s> Visit<'s> {
-    fn begins(stay: &'s Stay, place: Place, traces: &Traces, asked: Independence) -> Self {
+    fn begins(stay: &'s HostStay, place: Place, traces: &Traces, asked: Independence) -> Self {
         let violation = asked.violation(traces);
         let is_fresh = violation.is_none() && (asked.policy.asks_for_freshness() || !traces.was_used);
         let (group, boot) = (place.group, place.boot);
@@ -145,7 +151,7 @@ impl<'s> Visit<'s> {
     }
 
     /// A further run of the visit is as fresh as its first, in its own boot where the plan says so.
-    fn goes_on(self, stay: &'s Stay, place: Place) -> Self {
+    fn goes_on(self, stay: &'s HostStay, place: Place) -> Self {
         let kept = place.boot != self.boot && self.last.boot == stay.boot;
         let violation = if kept { Some(Violation::BootKept) } else { self.violation };
         Self { last: stay, boot: place.boot, is_fresh: self.is_fresh && !kept, violation, ..self }
@@ -155,10 +161,10 @@ impl<'s> Visit<'s> {
 /// What is known of a host when an attempt begins a visit, from the attempts of the experiment and from its lease.
 /// `ended` is when the host's attempt before it ended.
 fn traces(
-    served: &Served,
-    stay: &Stay,
-    before: Option<&Before>,
-    last: Option<&Stay>,
+    served: &HostAttempt,
+    stay: &HostStay,
+    before: Option<&PriorUse>,
+    last: Option<&HostStay>,
     ended: Option<Timestamp>,
 ) -> Traces {
     let number = |number: Number| number.get();

@@ -3,7 +3,7 @@
 
 mod words;
 
-use super::freshness::{self, Against, Judged};
+use super::freshness::{self, RunFreshness, StaleRun};
 use crate::{conclusion::Warnings, study::gather::evidence::Evidence, study::gather::numbers::Number};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
@@ -186,12 +186,12 @@ impl IndependenceReport {
 }
 
 impl EvidenceCounts {
-    fn new(counts: &HostCounts, against: &[Against], evidence: &Evidence) -> Self {
+    fn new(counts: &HostCounts, against: &[StaleRun], evidence: &Evidence) -> Self {
         let names: Vec<&str> = evidence.hosts.names().map(HostId::as_str).collect();
         let places = evidence.hosts.places();
         let mut violations = BTreeMap::new();
         against.iter().for_each(|one| *violations.entry(one.violation).or_default() += 1);
-        let named = |one: &Against| {
+        let named = |one: &StaleRun| {
             let host = names[places[one.host as usize] as usize];
             ViolatingRun {
                 run: one.run.0,
@@ -255,7 +255,7 @@ impl HostCounts {
         }
     }
 
-    fn add(&mut self, judged: &[Judged<'_>], plan: &Plan) {
+    fn add(&mut self, judged: &[RunFreshness<'_>], plan: &Plan) {
         let Some(host) = judged.first().map(|one| one.stay.host) else { return };
         let versions = plan.experiment.versions.len().max(1) as u32;
         let own = || judged.iter().filter(|one| !one.served.is_part);
@@ -269,7 +269,7 @@ impl HostCounts {
         self.visits += sorted(numbers, own().map(|one| one.visit.0)).chunk_by(u32::eq).count() as u64;
         self.boots +=
             sorted(numbers, judged.iter().map(|one| one.stay.boot)).chunk_by(u32::eq).count() as u64;
-        let cells = sorted(numbers, judged.iter().map(|one| plan.cell_number(one.served.seat.run)));
+        let cells = sorted(numbers, judged.iter().map(|one| plan.cell_number(one.served.location.run)));
         let most = |of_one: &[u32]| of_one.len() as u64;
         self.most_of_cell = cells.chunk_by(u32::eq).map(most).fold(self.most_of_cell, u64::max);
         let of_benchmarks = || cells.chunk_by(|one, other| one / versions == other / versions);

@@ -6,7 +6,7 @@ use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
 use crate::conclusion::Verdict;
 use crate::count::{counted, p_value, percent, ratio};
 use crate::study::{
-    Study, design::class_weight, gather::numbers::Number, sampled::Sampled,
+    Study, design::class_weight, gather::numbers::Number, sampled::BenchmarkSamples,
     two_sample::interval::IntervalReport,
 };
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl PlacementReport {
     /// Of all cells; none where no cell has runs over different numbers of switches.
     pub(crate) fn new(
         study: &Study,
-        sampled: &[Sampled<'_>],
+        sampled: &[BenchmarkSamples<'_>],
         cells: &[DiagnosedCell<'_>],
         level: ConfidenceLevel,
     ) -> Option<Self> {
@@ -183,23 +183,27 @@ fn varying(cell: &DiagnosedCell<'_>, known: &impl Fn(RunIndex) -> Option<u32>) -
 }
 
 /// The mean number of switches of a version's runs.
-fn mean(sampled: &[Sampled<'_>], version: usize, known: &impl Fn(RunIndex) -> Option<u32>) -> Option<f64> {
-    let seats = sampled.iter().flat_map(|sampled| sampled.seats(version).iter());
-    let spans: Vec<f64> = seats.filter_map(|seat| known(seat.run)).map(f64::from).collect();
+fn mean(
+    sampled: &[BenchmarkSamples<'_>],
+    version: usize,
+    known: &impl Fn(RunIndex) -> Option<u32>,
+) -> Option<f64> {
+    let locations = sampled.iter().flat_map(|sampled| sampled.locations(version).iter());
+    let spans: Vec<f64> = locations.filter_map(|location| known(location.run)).map(f64::from).collect();
     Some(Sample::new(spans).ok()?.mean())
 }
 
 /// The numbers of switches of a candidate's runs beside those of the baseline's, benchmark by benchmark.
 fn against_baseline(
-    sampled: &[Sampled<'_>],
+    sampled: &[BenchmarkSamples<'_>],
     version: usize,
     known: &impl Fn(RunIndex) -> Option<u32>,
 ) -> Option<StratifiedKendall> {
-    let of_benchmark = |sampled: &Sampled<'_>| {
+    let of_benchmark = |sampled: &BenchmarkSamples<'_>| {
         let of = |of: usize, is_candidate: u32| {
-            let seats = sampled.seats(of).iter();
-            seats
-                .filter_map(|seat| known(seat.run))
+            let locations = sampled.locations(of).iter();
+            locations
+                .filter_map(|location| known(location.run))
                 .map(move |span| (f64::from(span), is_candidate))
                 .collect()
         };
@@ -215,7 +219,7 @@ fn against_baseline(
 /// A candidate beside the baseline among runs over as many switches, of hosts of one class where classes are blocks;
 /// none where no two runs of both are.
 fn within(
-    sampled: &Sampled<'_>,
+    sampled: &BenchmarkSamples<'_>,
     (version, name): (usize, &str),
     known: &impl Fn(RunIndex) -> Option<u32>,
     level: ConfidenceLevel,
@@ -224,10 +228,10 @@ fn within(
     let mut all = 0;
     for (side, of) in [(0, 0), (1, version)] {
         let cell = DiagnosedCell::new(sampled, of)?;
-        for (value, seat) in cell.sample.in_run_order().iter().zip(cell.seats.iter()) {
+        for (value, location) in cell.sample.in_run_order().iter().zip(cell.locations.iter()) {
             all += 1;
-            let Some(span) = known(seat.run) else { continue };
-            let class = seat.class.filter(|_| cell.classes_are_blocks);
+            let Some(span) = known(location.run) else { continue };
+            let class = location.class.filter(|_| cell.classes_are_blocks);
             strata.entry((class, span)).or_default()[side].push(*value);
         }
     }

@@ -1,13 +1,13 @@
 //! Whether the measured runs of a cell had one software and executed one program, as a version
 //! has on all hosts; and that what the start of a container takes is part of each time.
 
-use crate::study::{Study, sampled::Sampled};
+use crate::study::{Study, sampled::BenchmarkSamples};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 use speedup_core::run::software::ImageIdentity;
 use std::collections::BTreeSet;
 
 /// Raises that hosts had different software for one cell, and that containers are within the clock.
-pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnings) {
+pub(crate) fn warn(study: &Study, sampled: &[BenchmarkSamples<'_>], warnings: &mut Warnings) {
     let versions = &study.plan.experiment.versions;
     for sampled in sampled {
         for (version, cell) in versions.iter().zip(sampled.records) {
@@ -63,7 +63,7 @@ fn differs(what: &str, benchmark: &str, version: &str, by: &[&BTreeSet<u32>]) ->
 
 /// Raises that what is compared as one version was not one program. A version that is built has a program a build, of which
 /// the comparison by builds takes care.
-pub(crate) fn warn_programs(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnings) {
+pub(crate) fn warn_programs(study: &Study, sampled: &[BenchmarkSamples<'_>], warnings: &mut Warnings) {
     let versions = &study.plan.experiment.versions;
     for sampled in sampled {
         let cells = versions.iter().zip(sampled.records).filter(|(version, _)| version.build.is_none());

@@ -4,7 +4,7 @@
 use super::{AlarmSection, FalseAlarmStudy};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_analysis::conclusion::{Verdict, Warning, WarningCode};
-use speedup_analysis::gate::{Conclusion, Judgement};
+use speedup_analysis::gate::{Conclusion, GateRulings};
 use speedup_analysis::inquiry::{Findings, Inquiry, Method, NamedSample, RatioOptions, RatioSuite, Suite};
 use speedup_core::experiment::Center;
 use speedup_statistics::{
@@ -205,7 +205,7 @@ impl FalseAlarmStudy {
         let method = Method::Ratio(RatioOptions { center, ..RatioOptions::default() });
         let confidence = Some(self.replication.confidence.get());
         let answer = Inquiry { confidence, noise_threshold, ..Inquiry::new(suites, method) }.answer().ok()?;
-        let judgement = Judgement::new(Conclusion::from_answer(&answer).ok()?);
+        let judgement = GateRulings::new(Conclusion::from_answer(&answer).ok()?);
         let Findings::Ratio(found) = answer.findings else { return None };
         let suite = found.into_iter().next()?;
         let caveats = [answer.caveats, suite.caveats.clone()].concat();

@@ -20,7 +20,7 @@ use crate::samples::named::{NamedSamples, NamedSeries, RemarkLine, Samples, SetN
 use anyhow::anyhow;
 use clap::{Args, Parser};
 use serde::Serialize;
-use speedup_analysis::conclusion::{Spelled as _, Warning, WarningCode};
+use speedup_analysis::conclusion::{ReportWord as _, Warning, WarningCode};
 use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preference};
 use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::seed::Seed};

@@ -1,6 +1,6 @@
 //! What a bisection found, with stable names.
 
-use crate::conclusion::{Spelled, Verdict, Word};
+use crate::conclusion::{ReportWord, Verdict, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::{plan::Extension, plan::Plan, value::id::VersionIndex};
 
@@ -56,7 +56,7 @@ speedup_core::words! {
         /// An end cannot be measured: all its runs failed.
         NoEnd = "no_end",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 /// Commits of which one has a step.
@@ -135,7 +135,7 @@ speedup_core::words! {
         /// All its runs failed.
         Failing = "failing",
     }
-    impl Spelled::name;
+    impl ReportWord::name;
 }
 
 /// What is built or run next, by the places of the versions on the line, from 0.

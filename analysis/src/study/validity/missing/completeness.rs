@@ -3,11 +3,6 @@
 use crate::study::{ReportPhase, Study, head::Head, head::State};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 
-/// Raises what there is of the first kind.
-pub(crate) fn warn(head: &Head, warnings: &mut Warnings) {
-    warn_of_the_state(head, warnings);
-}
-
 /// An experiment that reached a bound of its plan may lack the runs that take longest.
 pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings) {
     let limits = study.plan.experiment.limits;
@@ -33,7 +28,8 @@ pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings)
     warnings.raise(WarningCode::CutByBound, sentence);
 }
 
-fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
+/// Raises that a report is not from all planned runs.
+pub(crate) fn warn(head: &Head, warnings: &mut Warnings) {
     let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
     let (code, sentence) = match (head.state, head.phase.known()) {
         (State::Complete, _) => return,

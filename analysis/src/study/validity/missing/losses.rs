@@ -1,8 +1,8 @@
 //! What the reader must know of runs that are missing from their samples, and of what a run left behind.
 
 use crate::study::{
-    Study, gather::cell::CellRecords, gather::mishap::MishapTotals, gather::mishap::one_line,
-    sampled::Sampled,
+    Study, gather::cell::CellRecords, gather::mishap::FailureTotals, gather::mishap::one_line,
+    sampled::BenchmarkSamples,
 };
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted};
 use speedup_core::machine::LOST_IN_A_ROW;
@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 
 /// Raises what there is of failed and lost runs.
 pub(crate) fn warn(
-    sampled: &[Sampled<'_>],
-    totals: &MishapTotals,
+    sampled: &[BenchmarkSamples<'_>],
+    totals: &FailureTotals,
     may_be_extended: bool,
     warnings: &mut Warnings,
 ) {
-    for Sampled { name, records, .. } in sampled {
+    for BenchmarkSamples { name, records, .. } in sampled {
         let sum = |count: fn(&CellRecords) -> u64| records.iter().map(count).sum::<u64>();
         if sum(|cell| cell.mishaps.timeouts()) > 0 {
             warnings.concern(WarningCode::TimeoutsCensor, name, || {
@@ -126,8 +126,9 @@ pub(crate) fn warn_of_hosts(study: &Study, warnings: &mut Warnings) {
 }
 
 /// What a timed command leaves running is ended after the clock has stopped.
-pub(crate) fn warn_of_survivors(sampled: &[Sampled<'_>], warnings: &mut Warnings) {
-    let outlived = |sampled: &Sampled<'_>| sampled.records.iter().map(|cell| cell.outlived).sum::<u64>();
+pub(crate) fn warn_of_survivors(sampled: &[BenchmarkSamples<'_>], warnings: &mut Warnings) {
+    let outlived =
+        |sampled: &BenchmarkSamples<'_>| sampled.records.iter().map(|cell| cell.outlived).sum::<u64>();
     let all: u64 = sampled.iter().map(outlived).sum();
     for concerned in sampled.iter().filter(|sampled| outlived(sampled) > 0) {
         warnings.concern(WarningCode::Survivors, concerned.name, || {
