@@ -3,8 +3,7 @@
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{exit::Exit, exit::failure::Failure};
 
 /// The signals that ask this process to end. From [`Interrupts::listen`] on they do nothing else.
 #[derive(Debug)]

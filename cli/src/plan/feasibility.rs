@@ -8,8 +8,7 @@ use speedup_core::experiment::Policy;
 use speedup_core::machine::feasibility::{
     Estimate, EstimateSource, Feasibility, Pool, PoolFeasibility, Remedy, assess,
 };
-use speedup_core::plan::Plan;
-use speedup_core::value::time::Span;
+use speedup_core::{plan::Plan, value::time::Span};
 use speedup_proto::v1;
 
 use crate::connection::{Connection, selector};

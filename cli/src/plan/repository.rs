@@ -16,8 +16,7 @@ mod source;
 use std::{fs, io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_BYTES};
-use speedup_core::plan::file::nearest;
-use speedup_core::value::foreign::is_obeyed;
+use speedup_core::{plan::file::nearest, value::foreign::is_obeyed};
 
 use self::invocation::{Answer, git};
 pub(crate) use self::{line::LineOptions, range::BaseOf, range::Range, refusal::GitRefusal};

@@ -10,8 +10,7 @@ use speedup_core::{
 
 use crate::connection::Connection;
 use crate::console::render::counted;
-use crate::exit::failure::Failure;
-use crate::results::attempts::Attempts;
+use crate::{exit::failure::Failure, results::attempts::Attempts};
 
 /// Most kinds of failure that are listed: nobody reads more, and the export has all.
 const LISTED: usize = 10;

@@ -21,8 +21,7 @@ use crate::command::{print, print_json};
 use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, RebootCommand, TimerTesting};
 use crate::connection::{CoordinatorAccess, CoordinatorArguments, directories};
 use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{exit::Exit, exit::failure::Failure};
 
 /// Runs an agent on this host, tests its timer, or prints its facts
 #[derive(Debug, Subcommand)]

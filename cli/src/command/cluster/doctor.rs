@@ -16,8 +16,7 @@ use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::connection::{CoordinatorArguments, access, directories};
 use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{exit::Exit, exit::failure::Failure};
 
 /// Checks the setup of this machine, and says how to fix it
 #[derive(Debug, Args)]

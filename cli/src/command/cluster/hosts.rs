@@ -24,8 +24,7 @@ use crate::command::{json, print_csv, print_json};
 use crate::connection::{Connection, CoordinatorArguments, SourceArguments, selector};
 use crate::console::render::table::{Column, RankedColumn, print_fitted};
 use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{exit::Exit, exit::failure::Failure};
 
 /// Lists and manages the hosts of the pool
 #[derive(Debug, Subcommand)]

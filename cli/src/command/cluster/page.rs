@@ -13,8 +13,7 @@ use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::connection::{Connection, CoordinatorArguments, directories};
 use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{exit::Exit, exit::failure::Failure};
 
 /// Prints a sign-in link to the coordinator's web page
 ///

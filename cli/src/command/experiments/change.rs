@@ -3,8 +3,7 @@
 
 use clap::Args;
 use speedup_proto::convert::ExperimentStatus;
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::{v1, v1::experiments_client::ExperimentsClient};
 use tonic::{Response, Status, transport::Channel};
 
 use crate::command::print_json;

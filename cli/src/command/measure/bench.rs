@@ -25,8 +25,7 @@ use clap::{Args, ValueEnum};
 use speedup_core::experiment::{Center, Experiment};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Span;
+use speedup_core::{value::seed::Seed, value::time::Span};
 use speedup_formats::Series;
 use speedup_statistics::inference::ConfidenceLevel;
 

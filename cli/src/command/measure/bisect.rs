@@ -6,8 +6,7 @@ use clap::Args;
 use speedup_core::experiment::prior::PathWeight;
 use speedup_core::experiment::{Bisection, Experiment};
 use speedup_core::plan::Plan;
-use speedup_core::repetition::FEWEST_OF_A_BLOCK;
-use speedup_core::value::seed::Seed;
+use speedup_core::{repetition::FEWEST_OF_A_BLOCK, value::seed::Seed};
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::run::require_one_host;

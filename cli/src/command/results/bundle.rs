@@ -19,8 +19,7 @@ use crate::exit::failure::Failure;
 use crate::results::bundle::archive::{self, MAX_UNPACKED_BYTES};
 use crate::results::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README, REPORT, TABLE};
 use crate::results::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};
-use crate::results::draft::Draft;
-use crate::results::report::ReportOptions;
+use crate::{results::draft::Draft, results::report::ReportOptions};
 
 /// Packs a report and everything it is computed from into one file
 ///

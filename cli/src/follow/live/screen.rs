@@ -9,8 +9,7 @@ use super::{Size, Style, estimates::Estimates, view::Pane, view::View, view::Win
 use crate::connection::selector;
 use crate::console::moment;
 use crate::console::render::table::printable;
-use crate::exit::standing;
-use crate::follow::progress;
+use crate::{exit::standing, follow::progress};
 
 /// Rows for which both panes have room.
 const ROWS_OF_BOTH: usize = 16;

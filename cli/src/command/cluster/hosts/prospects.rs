@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
-use speedup_core::machine::Outlook;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{machine::Outlook, value::id::ExperimentId};
 use speedup_proto::v1;
 use tokio::time::{Instant, sleep};
 use tonic::Code;

@@ -9,8 +9,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use anyhow::{Context as _, anyhow};
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::commit::Commit;
-use speedup_core::run::work::ResolvedCommand;
-use speedup_core::value::excerpt::last_lines;
+use speedup_core::{run::work::ResolvedCommand, value::excerpt::last_lines};
 
 use super::{around, variant};
 use crate::console::Console;
