@@ -322,7 +322,7 @@ fn refusals_and_levels_at_the_edges_are_in_words() {
     let of_mean = said(&["repetitions", "--mean", "0", "--sd", "1"]);
     assert!(of_mean.contains("positive mean") && !of_mean.contains("pilot"), "{of_mean}");
     let one = said(&["levels", "--mean", "10", "--variances", "4", "--costs", "2"]);
-    assert!(one.contains("1 level and 1 cost\n"), "{one}");
+    assert!(one.contains("1 cost for 1 level\n"), "{one}");
     let low = said(&["benchmarks", "--confidence", "1e-300"]);
     assert!(low.contains("level 1e-298 %") && !low.contains("no width"), "{low}");
     let high = said(&["benchmarks", "--confidence", "0.9999999999999999"]);
