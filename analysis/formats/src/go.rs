@@ -151,8 +151,8 @@ impl<'t> Reader<'t> {
             return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
         }
         while let Some((offset, text)) = fields.next() {
-            let at = column(content, offset);
             let Some((_, word)) = fields.next() else {
+                let at = column(content, offset);
                 return Err(Fault::at(line, at, FileProblem::Truncated { expected: "a unit" }));
             };
             let (metric, unit, shift) = match self.units {
@@ -161,11 +161,13 @@ impl<'t> Reader<'t> {
             };
             // `Unit` lines stand above the results that they are about.
             let better = self.directions.get(&metric).copied();
-            series.name.metric = Name::new(metric).map_err(|problem| Fault::at(line, at, problem))?;
+            // The column is counted only for an error: a line may hold a million results.
+            let metric = Name::new(metric);
+            series.name.metric = metric.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
             series = series.name.in_unit((unit, shift));
             self.collection.declare(&series.name, better, None);
             let pushed = self.collection.push_text(&series, self.run, text);
-            pushed.map_err(|problem| Fault::at(line, at, problem))?;
+            pushed.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
         }
         Ok(())
     }
