@@ -1,12 +1,13 @@
 //! The runner: turns a work order into a record.
 //!
-//! Everything around the timed execution happens outside the clock, in this order: the setup, once per host; the
-//! software, once per version; the host's environment; its rest; the warm-ups; a new working directory; the
+//! Everything around the timed execution happens outside the clock, in this order: the setup, once per host, with the
+//! software of all versions; the software, once per version; the host's environment; its rest; the warm-ups; a new working directory; the
 //! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the
 //! cleanup; the judgement of the output; the products of a build; the canary. A warm-up has a working directory,
 //! preparation and cleanup of its own, so that it is like the run.
 //!
-//! In reading order: [`Runner`], [`RunExecution`], and the modules, each of which has one of these steps.
+//! In reading order: [`Runner`], [`RunExecution`], and the modules: most have one of these steps; `permission` has the
+//! owner's limits, `variables` a command's environment, `cut_off` whether the agent's own end cut a command off.
 
 mod cut_off;
 mod judgement;
@@ -353,14 +354,18 @@ impl RunExecution<'_> {
         });
         let was_stopping = stop.load(Ordering::Acquire);
         let conditions = match (before, &executed) {
-            (Some(before), Ok(execution)) => Some(Box::new(Conditions {
-                env_bytes: Some(env_bytes),
-                env_padding: order.env_padding,
-                directory_bytes: u32::try_from(context.directory.as_os_str().len()).ok(),
-                file_system,
-                software: self.runner.software.used(software),
-                ..self.runner.surroundings.after(before, execution, established)
-            })),
+            (Some(before), Ok(execution)) => {
+                // The reading comes first, so that no work of the agent lies between it and the program's end.
+                let conditions = self.runner.surroundings.after(before, execution, established);
+                Some(Box::new(Conditions {
+                    env_bytes: Some(env_bytes),
+                    env_padding: order.env_padding,
+                    directory_bytes: u32::try_from(context.directory.as_os_str().len()).ok(),
+                    file_system,
+                    software: self.runner.software.used(software),
+                    ..conditions
+                }))
+            }
             _ => None,
         };
         drop(held);

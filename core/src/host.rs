@@ -35,7 +35,7 @@ pub struct HostFacts {
     pub timer: Option<TimerTest>,
     /// Hash of serial numbers and addresses, if there are any. Virtual machines may share made-up ones.
     pub hardware: Option<HardwareId>,
-    /// Hash of what a maker gives to one machine alone, if there is such.
+    /// Hash of what a maker gives to one machine alone, if there is any.
     #[serde(default)]
     pub machine: Option<HardwareId>,
     /// Whether the owner chose the name: then `host` is not the system's own id, and one machine may have several.

@@ -119,7 +119,8 @@ pub struct HandleOutcome {
 /// The coordinator's machine.
 ///
 /// The experiments, the hosts, the classes and the superseded leases are its state. All other collections are indexes over these:
-/// `evolve` keeps them in step, `check` derives them anew, and a checkpoint leaves them out.
+/// `evolve` keeps them in step, and a checkpoint leaves them out. `check` derives them anew, except for two that no rule depends on:
+/// `touched`, which lists work that is left to do, and `hold`, which a restart forgets.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Machine {
     settings: Settings,

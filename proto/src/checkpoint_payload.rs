@@ -45,7 +45,8 @@ pub fn encode<E>(piece: &Piece, mut append: impl FnMut(&[u8]) -> Result<(), E>) 
 #[derive(Debug, Default)]
 pub struct Decoder {
     next: NextRecord,
-    /// The beginning of a piece, the rest of which is in the next records.
+    /// The beginning of a piece, the rest of which is in the next records. The size of the file bounds it, which lies in a
+    /// directory that only the coordinator's user may write.
     line: Vec<u8>,
 }
 

@@ -9,7 +9,7 @@ use tonic::Status;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 
-/// Initial size of a stream's two buffers, for which a grant or a report is small enough. tonic's default is 8 KiB.
+/// Initial size of a stream's two buffers, large enough for a grant or a report. tonic's default is 8 KiB.
 const BUFFER_BYTES: usize = 1 << 10;
 /// Most bytes of messages that are sent together; tonic's default.
 const TOGETHER_BYTES: usize = 32 << 10;

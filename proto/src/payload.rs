@@ -20,7 +20,7 @@ pub enum PayloadError {
     Empty(&'static str),
     #[error("the bytes are not a valid {what}")]
     Bytes { what: &'static str, source: prost::DecodeError },
-    #[error("this is not a valid {what} to this release")]
+    #[error("not a valid {what} for this release")]
     Malformed { what: &'static str, source: Malformed },
 }
 

@@ -67,7 +67,7 @@ pub(super) struct Child {
 #[derive(Debug)]
 struct Origin {
     trampoline: Box<Child>,
-    door: ReleaseSocket,
+    release: ReleaseSocket,
 }
 
 /// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the
@@ -80,10 +80,10 @@ pub(super) fn run<T>(
     wait: impl FnOnce(&Child) -> io::Result<T>,
 ) -> io::Result<(T, Gone)> {
     let mut child = clone_child(stack, orders)?;
-    if let Some(TrampolineStart { door, far, .. }) = start {
-        // The child has its own by now, and no other end may keep the door from closing.
+    if let Some(TrampolineStart { release, far, .. }) = start {
+        // The child has its own by now, and no other end may keep the socket from closing.
         drop(far);
-        child = child.into_program(door, program)?;
+        child = child.into_program(release, program)?;
     }
     let seen = wait(&child)?;
     // It ends while the program's process is reaped.
@@ -185,24 +185,24 @@ impl Child {
     /// far.
     fn into_program(
         self,
-        door: ReleaseSocket,
+        release: ReleaseSocket,
         program: impl FnOnce(&ReleaseSocket) -> io::Result<Option<Pid>>,
     ) -> io::Result<Self> {
-        let Some(pid) = program(&door)? else { return Ok(self) };
+        let Some(pid) = program(&release)? else { return Ok(self) };
         // It is a child of this process that nobody has reaped: its id is its own.
         let Ok(pidfd) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
-            // It ends by itself when nobody is at the door.
-            drop(door);
+            // It ends by itself once the release socket is closed.
+            drop(release);
             usage::wait4(pid)?;
             return Err(io::Error::other("the program's process cannot be held"));
         };
-        Ok(Self { pid, pidfd, reaped: false, origin: Some(Origin { trampoline: Box::new(self), door }) })
+        Ok(Self { pid, pidfd, reaped: false, origin: Some(Origin { trampoline: Box::new(self), release }) })
     }
 
     /// Lets the program start, if it waits for that. To be called right before the wait.
     pub(super) fn let_go(&self) {
         if let Some(origin) = &self.origin {
-            origin.door.open();
+            origin.release.open();
         }
     }
 

@@ -92,7 +92,7 @@ pub enum Scheduler {
     RoundRobin(u8),
 }
 
-/// A size in bytes of what stands on the stack or in variables, by which a program's speed may depend on its surroundings.
+/// A size in bytes that shifts a program's stack and so its speed: left as it is, fixed, or drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SizeChoice {
     /// Whatever size it comes to on the host.

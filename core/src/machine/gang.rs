@@ -4,7 +4,7 @@
 //! keep large ones waiting; meanwhile they are given what is sure to end before the last host of
 //! the gang is free (reservation with backfill: Mu'alem and Feitelson 2001). Hosts are held for one
 //! gang at a time, that of the experiment whose turn it is, so that no two wait for each other's
-//! hosts; and only where enough hosts could ever come together. A gang so waits at most for the
+//! hosts; and only where enough hosts could ever come together. So a gang waits at most for the
 //! longest lease of the hosts that were there when hosts were first held for it, whoever is first
 //! in the order of turns by then.
 

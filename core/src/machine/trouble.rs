@@ -170,7 +170,7 @@ impl Machine {
         let given_up = active.kept.troubles.keys().copied().filter(|host| {
             active.gives_up(self.latest, *host).is_some()
                 && !together.contains(host)
-                && !others.contains(host)
+                && !active.was_turned_down_by(*host)
         });
         let out = together.iter().chain(&others).copied().chain(given_up);
         let out_here = out.filter(|host| self.could_serve(active, *host)).count() as u32;

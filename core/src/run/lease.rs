@@ -146,7 +146,7 @@ pub struct Evidence {
     pub class: Option<ClassId>,
     /// Build that the run uses, if its version is built.
     pub build: Option<Box<UsedBuild>>,
-    /// Hash of what its maker gave to this machine alone, if there is such.
+    /// Hash of what its maker gave to this machine alone, if there is any.
     pub machine: Option<HardwareId>,
     /// Name for people, if it was known.
     pub host_name: Option<HostName>,

@@ -67,7 +67,7 @@ pub struct Seat {
 pub struct Eviction(Option<oneshot::Receiver<()>>);
 
 impl PendingConnections {
-    /// Without connections.
+    /// Creates it without connections.
     pub fn new(seats: Seats) -> Arc<Self> {
         Arc::new(Self { seats, taken: Mutex::default(), left: Notify::new() })
     }
@@ -124,7 +124,7 @@ impl PendingConnections {
         leaver.is_some()
     }
 
-    /// Which connection of an address has to leave to another.
+    /// Which connection of an address has to make room for another.
     fn leaver(&self, taken: &Taken, now: Instant, address: IpAddr) -> Option<u64> {
         let mut others = taken.by_number.iter().filter(|(_, pending)| pending.address == address);
         let silent = others.clone().find(|(_, pending)| !pending.has_spoken);

@@ -34,8 +34,8 @@ use rustix::process::Pid;
 use super::{executable::executable_in_memory, image::Image};
 use crate::launch::{errno, preparation::Preparation, report::Report, signals::Blocked, signals::Polled};
 
-/// Descriptors of the trampoline: its end of the door, the report, and, up to its `execve`, its own program.
-const DOOR: c_int = 3;
+/// Descriptors of the trampoline: its end of the release socket, the report, and, up to its `execve`, its own program.
+const RELEASE: c_int = 3;
 const REPORT: c_int = 4;
 const PROGRAM: c_int = 5;
 /// The first descriptor that it does not have. Those that become its own lie from here on.
@@ -98,17 +98,17 @@ impl Trampoline {
         Some(Self { program: high(&file).ok()? })
     }
 
-    /// One use of it. Both ends of the door are open until the child is there.
+    /// One use of it. Both ends of the release socket are open until the child is there.
     pub(in crate::launch) fn start(&self, page: &ReportPage) -> io::Result<TrampolineStart> {
         let (near, far) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         let far = high(&far)?;
         let descriptors = TrampolineDescriptors {
-            door: far.as_raw_fd(),
+            release: far.as_raw_fd(),
             report: page.file.as_raw_fd(),
             program: self.program.as_raw_fd(),
         };
-        Ok(TrampolineStart { door: ReleaseSocket(near), far, descriptors })
+        Ok(TrampolineStart { release: ReleaseSocket(near), far, descriptors })
     }
 }
 
@@ -131,7 +131,7 @@ fn high(file: &OwnedFd) -> io::Result<OwnedFd> {
 /// What the agent holds of one use of the trampoline.
 #[derive(Debug)]
 pub(in crate::launch) struct TrampolineStart {
-    pub door: ReleaseSocket,
+    pub release: ReleaseSocket,
     pub far: OwnedFd,
     pub descriptors: TrampolineDescriptors,
 }
@@ -139,7 +139,7 @@ pub(in crate::launch) struct TrampolineStart {
 /// The descriptors that the child passes on.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::launch) struct TrampolineDescriptors {
-    door: RawFd,
+    release: RawFd,
     report: RawFd,
     program: RawFd,
 }
@@ -148,7 +148,7 @@ impl TrampolineDescriptors {
     /// Puts them where the trampoline looks for them, in the child, and returns the first descriptor that it does not need.
     pub(in crate::launch) fn take_in_child(self) -> rustix::io::Result<c_int> {
         for (from, to, flags) in
-            [(self.door, DOOR, 0), (self.report, REPORT, 0), (self.program, PROGRAM, libc::O_CLOEXEC)]
+            [(self.release, RELEASE, 0), (self.report, REPORT, 0), (self.program, PROGRAM, libc::O_CLOEXEC)]
         {
             // SAFETY: takes numbers only; the child has its own table of descriptors.
             errno::check(unsafe { libc::syscall(libc::SYS_dup3, from, to, flags) })?;
@@ -213,7 +213,7 @@ mod code {
 
     use std::mem::offset_of;
 
-    use super::{DOOR, REPORT, Report};
+    use super::{RELEASE, REPORT, Report};
     use crate::launch::failure::LaunchStep;
 
     core::arch::global_asm!(
@@ -267,7 +267,7 @@ mod code {
         "mov edi, 2",
         "mov eax, 3",
         "syscall",
-        "mov edi, {door}",
+        "mov edi, {release}",
         "mov eax, 3",
         "syscall",
         "2:",
@@ -279,19 +279,19 @@ mod code {
         "mov eax, 39",
         "syscall",
         "mov [r14 + {program}], eax",
-        "mov edi, {door}",
+        "mov edi, {release}",
         "lea rsi, [r14 + {program}]",
         "mov edx, 4",
         "mov eax, 1",
         "syscall",
-        "mov edi, {door}",
+        "mov edi, {release}",
         "lea rsi, [r14 + {go}]",
         "mov edx, 1",
         "xor eax, eax",
         "syscall",
         "cmp rax, 1",
         "jne 9f",
-        "mov edi, {door}",
+        "mov edi, {release}",
         "mov eax, 3",
         "syscall",
         // prctl(PR_SET_PDEATHSIG, SIGKILL)
@@ -345,7 +345,7 @@ mod code {
         "speedup_trampoline_end:",
         ".popsection",
         report = const REPORT,
-        door = const DOOR,
+        release = const RELEASE,
         program = const offset_of!(Report, program),
         go = const offset_of!(Report, go),
         agent = const offset_of!(Report, agent),

@@ -170,8 +170,8 @@ impl Ledger {
                 JobState::Ended(end) => self.ended(now, job, end, demand.longest),
             }
         }
-        let known = self.jobs.keys().filter(|id| !jobs.iter().any(|job| job.id == **id));
-        let vanished: Vec<JobId> = known.cloned().collect();
+        let unlisted = self.jobs.keys().filter(|id| !jobs.iter().any(|job| job.id == **id));
+        let vanished: Vec<JobId> = unlisted.cloned().collect();
         for id in vanished {
             self.vanished(now, &id, demand.longest);
         }

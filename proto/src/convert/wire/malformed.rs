@@ -6,7 +6,7 @@ use thiserror::Error;
 use tonic::Code;
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// A message with a field that has not the shape it should have.
+/// A message with a field that does not have the required shape.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}: {why}")]
 pub struct Malformed {
