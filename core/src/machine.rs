@@ -344,14 +344,42 @@ impl Machine {
 
     /// The attempt that an event ends, for the index; ask before the event is replayed.
     pub fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
-        let (host, epoch, end) = if let Change::RunReported { host, lease, record }
-        | Change::PartEnded { host, lease, record } = &event.change
-        {
-            (host, lease, AttemptEnd::Reported(record.clone()))
-        } else if let Change::AttemptLost { host, lease, reason, after } = &event.change {
-            (host, lease, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })
-        } else {
-            return None;
+        let (host, epoch, end) = match &event.change {
+            Change::RunReported { host, lease, record } | Change::PartEnded { host, lease, record } => {
+                (host, lease, AttemptEnd::Reported(record.clone()))
+            }
+            Change::AttemptLost { host, lease, reason, after } => {
+                (host, lease, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })
+            }
+            Change::CoordinatorStarted
+            | Change::Submitted { .. }
+            | Change::Paused { .. }
+            | Change::Resumed { .. }
+            | Change::Cancelled { .. }
+            | Change::Extended { .. }
+            | Change::Finished { .. }
+            | Change::AwaitingDecision { .. }
+            | Change::Decided { .. }
+            | Change::ClassPinned { .. }
+            | Change::ClassApproved { .. }
+            | Change::HostDrifted { .. }
+            | Change::HostDrained { .. }
+            | Change::HostQuarantined { .. }
+            | Change::HostResumed { .. }
+            | Change::HostReset { .. }
+            | Change::EngineNoted(_)
+            | Change::RebootAsked { .. }
+            | Change::VisitBroken { .. }
+            | Change::HostJoined { .. }
+            | Change::HostLeft { .. }
+            | Change::HostAsked { .. }
+            | Change::HostPassed { .. }
+            | Change::HostHeld { .. }
+            | Change::HostReady { .. }
+            | Change::LeaseGranted(_)
+            | Change::GangGranted(_)
+            | Change::RunStarted { .. }
+            | Change::LateReport { .. } => return None,
         };
         let lease = self.host(host)?.lease.clone().filter(|lease| lease.epoch == *epoch)?;
         let cell = self.experiments.get(&lease.experiment)?.kept.plan.cell_number(lease.run);

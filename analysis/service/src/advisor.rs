@@ -75,7 +75,7 @@ async fn advise(reporter: Reporter) {
     }
 }
 
-/// A failure, with the experiment that it is of, if it is of one.
+/// A failure of the advisor, with its experiment if it concerns one.
 struct AdviceFailure {
     experiment: Option<ExperimentId>,
     status: Status,
@@ -137,8 +137,9 @@ async fn send(
 fn decide(study: &Study) -> Result<v1::DecideRequest, Status> {
     let rule = study.rule().map_err(|error| Status::failed_precondition(error.to_string()))?;
     let rule = rule.ok_or_else(|| Status::failed_precondition("the plan says the number of runs"))?;
-    if matches!(rule.state, RuleState::Pending | RuleState::BrokenOff) {
-        return Err(Status::failed_precondition(rule.words));
+    match rule.state {
+        RuleState::Pending | RuleState::BrokenOff => return Err(Status::failed_precondition(rule.words)),
+        RuleState::Further | RuleState::Enough | RuleState::Exhausted => {}
     }
     let decision = rule.extension(study.plan()).map_or(machine::Decision::Enough, machine::Decision::Extend);
     Ok(v1::DecideRequest {

@@ -294,7 +294,10 @@ impl SshHosts {
 
 impl SshRemoval {
     fn is_over(&self) -> bool {
-        !matches!(self, Self::Failed(_))
+        match self {
+            Self::Done | Self::StateKept(_) | Self::Forgotten => true,
+            Self::Failed(_) => false,
+        }
     }
 
     /// What the event log says of it; nothing where the host stays.

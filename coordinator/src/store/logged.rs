@@ -144,8 +144,24 @@ fn logged(event: &Event) -> Option<StoredEvent> {
             words: words.clone(),
             ..of(noted(*kind))
         },
-        // What happens run by run, and connection by connection.
-        _ => return None,
+        // The decision that follows is logged; of each of the others there is one a run, visit or connection, which are
+        // millions. A lost attempt has a row of its own, which `Writes::ended` makes.
+        Change::AwaitingDecision { .. }
+        | Change::HostJoined { .. }
+        | Change::HostLeft { .. }
+        | Change::RebootAsked { .. }
+        | Change::VisitBroken { .. }
+        | Change::HostAsked { .. }
+        | Change::HostPassed { .. }
+        | Change::HostHeld { .. }
+        | Change::HostReady { .. }
+        | Change::LeaseGranted(_)
+        | Change::GangGranted(_)
+        | Change::RunStarted { .. }
+        | Change::RunReported { .. }
+        | Change::PartEnded { .. }
+        | Change::AttemptLost { .. }
+        | Change::LateReport { .. } => return None,
     })
 }
 

@@ -94,8 +94,29 @@ impl Writes {
                 let id = (superseded.experiment, (superseded.run.0, superseded.attempt.0));
                 self.late.push((id, record.clone()));
             }
-            // Of everything else the log, or the attempt that it ends, has all there is to keep.
-            _ => {}
+            // All that is read of these is in the log.
+            Change::CoordinatorStarted
+            | Change::Paused { .. }
+            | Change::Resumed { .. }
+            | Change::ClassPinned { .. }
+            | Change::ClassApproved { .. }
+            | Change::HostDrifted { .. }
+            | Change::HostReset { .. }
+            | Change::EngineNoted(_) => {}
+            // `ended` stores the attempts that these end.
+            Change::RunReported { .. } | Change::PartEnded { .. } | Change::AttemptLost { .. } => {}
+            // These change only the machine, whose state the journal and the agents restore.
+            Change::AwaitingDecision { .. }
+            | Change::RebootAsked { .. }
+            | Change::VisitBroken { .. }
+            | Change::HostLeft { .. }
+            | Change::HostAsked { .. }
+            | Change::HostPassed { .. }
+            | Change::HostHeld { .. }
+            | Change::HostReady { .. }
+            | Change::LeaseGranted(_)
+            | Change::GangGranted(_)
+            | Change::RunStarted { .. } => {}
         }
     }
 

@@ -29,8 +29,8 @@ pub struct RequestKey {
     pub content: [u8; 32],
 }
 
-/// Kind of a change, with its data. The compiler names most places that a new variant concerns; the index and the log of
-/// events (the coordinator's `store`) and the metrics pass over what they do not keep.
+/// Kind of a change, with its data. The compiler names the places that a new variant concerns, except the coordinator's
+/// metrics, which count only some.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// The coordinator's process started; no host is connected yet.

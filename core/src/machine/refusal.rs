@@ -87,15 +87,35 @@ impl Refusal {
     /// Whether an agent that is refused at its Join would be refused again and again, until a person has done something.
     /// What passes is another connection that is not noticed to be gone yet, and a start that is raised above a later one.
     pub fn is_lasting(&self) -> bool {
-        matches!(
-            self,
-            Self::AnotherMachine { by: Identifier::Hardware, .. }
-                | Self::SameMachine { .. }
-                | Self::OldBoot { .. }
-                | Self::TooManyBoots(_)
-                | Self::TooManyHosts
-                | Self::FutureAgent { .. }
-        )
+        match self {
+            Self::AnotherMachine { by, .. } => *by == Identifier::Hardware,
+            Self::SameMachine { .. }
+            | Self::OldBoot { .. }
+            | Self::TooManyBoots(_)
+            | Self::TooManyHosts
+            | Self::FutureAgent { .. } => true,
+            Self::HostClaimed { .. }
+            | Self::StaleAgent { .. }
+            | Self::NotActive(_)
+            | Self::Exists(_)
+            | Self::TooManyActive
+            | Self::TooManyOfUser { .. }
+            | Self::Cancelled(_)
+            | Self::Building(_)
+            | Self::Bisecting(_)
+            | Self::NotBuilt { .. }
+            | Self::TooManyRuns { .. }
+            | Self::BeyondRule { .. }
+            | Self::Unfit(_)
+            | Self::NothingAppended
+            | Self::NotDeciding(_)
+            | Self::StaleDecision { .. }
+            | Self::AnyClass(_)
+            | Self::PoolTooSmall(_)
+            | Self::UnknownHost(_)
+            | Self::NotJoined(_)
+            | Self::NotYourLease { .. } => false,
+        }
     }
 
     /// The latest known start of the agent, where the claimed one is not later.
