@@ -1,6 +1,6 @@
 //! Limits how many computations run at once, and how many requests wait for one.
 //!
-//! A turn goes with its computation to the thread that does it, so that a caller who went away does not let another in
+//! A permit goes with its computation to the thread that does it, so that a caller who went away does not let another in
 //! while the processors are still at work for him.
 
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use tonic::Status;
 
 /// Computations made at once: each may hold the values of millions of runs, and each uses all processors.
 const COMPUTATIONS_AT_ONCE: usize = 2;
-/// Requests in line for a turn, of which each user has a share; others of his wait until one of them has had its turn, so that
-/// nobody waits for more than those.
+/// Requests in line for a permit, of which each user has a share; others of his wait until one of them has got its permit, so
+/// that nobody waits for more than those.
 const MOST_IN_LINE: usize = 32;
 
 /// Limits the computations of one service.
@@ -34,25 +34,25 @@ impl ConcurrencyLimiter {
         }
     }
 
-    /// Waits for the next turn. Whoever has many requests waits with the rest of them for his share of the line: there only the
+    /// Waits for the next permit. Whoever has many requests waits with the rest of them for his share of the line: there only the
     /// first few of each user stand before others.
     pub(crate) async fn next(&self, who: Option<&Identity>) -> Result<ComputePermit, Status> {
-        let _permit = self.line.acquire(who).await;
-        let turn = Arc::clone(&self.computing).acquire_owned().await;
-        turn.map(ComputePermit).map_err(|_| Status::unavailable("the analysis is stopping"))
+        let _place = self.line.acquire(who).await;
+        let permit = Arc::clone(&self.computing).acquire_owned().await;
+        permit.map(ComputePermit).map_err(|_| Status::unavailable("the analysis is stopping"))
     }
 }
 
 impl ComputePermit {
-    /// Computes `what` apart from the event loop. The turn ends with the computation, even when nobody waits for it any
-    /// more.
+    /// Computes `what` apart from the event loop. The permit ends with the computation, even when nobody waits for it
+    /// any more.
     pub(crate) async fn compute<T: Send + 'static>(
         self,
         what: &'static str,
         work: impl FnOnce() -> Result<T, Status> + Send + 'static,
     ) -> Result<T, Status> {
         let computed = tokio::task::spawn_blocking(move || {
-            let Self(_turn) = self;
+            let Self(_permit) = self;
             work()
         });
         computed.await.map_err(|error| {
