@@ -72,7 +72,7 @@ impl ParsedReport {
 #[derive(Debug)]
 pub(crate) struct AnsweredReport {
     pub(crate) json: String,
-    /// Each reader says in its own words that the JSON is none.
+    /// The parsed report, or why it is not JSON; each reader adds its own context.
     parsed: Result<ParsedReport, String>,
 }
 

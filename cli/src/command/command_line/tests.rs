@@ -100,7 +100,7 @@ fn many_options_have_headings() {
 }
 
 #[test]
-fn every_heading_is_of_an_option_that_exists() {
+fn every_listed_option_exists() {
     let all = all();
     let has = |path: &str, id: &str| {
         let verb = all.iter().find(|(verb, _)| *verb == format!("speedup {path}"));

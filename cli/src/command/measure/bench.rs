@@ -333,9 +333,9 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let inherited = CommandEnvironment::new(shell, arguments.clean_env, &arguments.env)?;
     let seed = arguments.seed.map_or_else(drawn_seed, Seed);
     let environment = &inherited.variables;
-    let mut keeper = arguments.git.as_ref().map(|_| CheckoutGuard::start()).transpose()?;
-    let checkouts = match arguments.git.as_ref().zip(keeper.as_ref()) {
-        Some((range, keeper)) => Checkout::all(range, keeper, console)?,
+    let mut guard = arguments.git.as_ref().map(|_| CheckoutGuard::start()).transpose()?;
+    let checkouts = match arguments.git.as_ref().zip(guard.as_ref()) {
+        Some((range, guard)) => Checkout::all(range, guard, console)?,
         None => Vec::new(),
     };
     let setting = Setting {
@@ -350,8 +350,8 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let first = experiment::build(&arguments, setting, arguments.bounds.settle(&[], arguments.confidence))?;
     claim_kept(&arguments, &first)?;
     tell(&variants, &inherited, console);
-    if let Some((keeper, line)) = keeper.as_mut().zip(arguments.build.as_ref()) {
-        keeper.build(&checkouts, &first, &arguments.shell().argv_of_line(line), console)?;
+    if let Some((guard, line)) = guard.as_mut().zip(arguments.build.as_ref()) {
+        guard.build(&checkouts, &first, &arguments.shell().argv_of_line(line), console)?;
     }
     let shell = arguments.shell();
     let lines = |what: &str, line: &Option<String>| {
@@ -372,7 +372,7 @@ pub(crate) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     // What was set up is cleaned up, whatever happened in between.
     let cleaned = lines("the cleanup", &arguments.cleanup);
-    let removed = keeper.map_or(Ok(()), CheckoutGuard::remove);
+    let removed = guard.map_or(Ok(()), CheckoutGuard::remove);
     let (exit, series) = done?;
     cleaned?;
     removed?;

@@ -24,11 +24,11 @@ const MERGE_BASE: &str = "merge-base";
 const SHOWN: (u64, usize) = (8 << 10, 100);
 /// Waits until the command that started it has ended, whatever ended that; then ends the build under way and removes the directory. A
 /// program that is just being ended may still write to it, and builds make directories that nobody may write to.
-const KEEPER: &str = "trap '' INT TERM HUP\ngroup=\nwhile read -r line; do group=$line; done\n\
+const GUARD: &str = "trap '' INT TERM HUP\ngroup=\nwhile read -r line; do group=$line; done\n\
     [ -z \"$group\" ] || kill -s KILL -- \"-$group\" 2>/dev/null\n\
     for _ in 1 2 3 4 5 6 7 8 9 10; do\nrm -rf -- \"$1\" 2>/dev/null && exit\nchmod -R u+rwX -- \"$1\" 2>/dev/null\nsleep 1\ndone\nexit 1";
 
-/// Becomes a build when a line comes; none does if this command ends before the keeper knows of the build.
+/// Becomes a build when a line comes; none does if this command ends before the guard knows of the build.
 const GATE: &str = "read -r line && exec \"$@\" </dev/null";
 
 /// A commit whose files are on the disk.
@@ -42,11 +42,7 @@ pub(super) struct Checkout {
 
 impl Checkout {
     /// Puts the files of the commits of a range, in the repository of this directory, on the disk, the baseline first.
-    pub(super) fn all(
-        range: &Range,
-        keeper: &CheckoutGuard,
-        console: &Console,
-    ) -> Result<Vec<Self>, Failure> {
+    pub(super) fn all(range: &Range, guard: &CheckoutGuard, console: &Console) -> Result<Vec<Self>, Failure> {
         let repository = Repository::at(Path::new("."))?;
         let commits = repository.commits(range)?;
         let names =
@@ -54,7 +50,7 @@ impl Checkout {
                 true => MERGE_BASE.to_owned(),
                 false => commit.revision.clone(),
             }));
-        let one = |(commit, name)| Self::new(&repository, commit, name, keeper, console);
+        let one = |(commit, name)| Self::new(&repository, commit, name, guard, console);
         commits.into_iter().zip(names).map(one).collect()
     }
 
@@ -62,7 +58,7 @@ impl Checkout {
         repository: &Repository,
         commit: Commit,
         name: String,
-        keeper: &CheckoutGuard,
+        guard: &CheckoutGuard,
         console: &Console,
     ) -> Result<Self, Failure> {
         let source = repository.source(&commit)?;
@@ -73,7 +69,7 @@ impl Checkout {
         notes.into_iter().flatten().for_each(|note| console.warn(note));
         console.talk(format_args!("{name}: {}", commit.in_words()));
         // Names of one length: the path of its directory is in the memory of a program.
-        let root = keeper.directory.join(commit.short());
+        let root = guard.directory.join(commit.short());
         std::fs::create_dir(&root).context("cannot make a directory").map_err(Failure::infrastructure)?;
         source.unpack(&root)?;
         let directory = standing(&root, repository.prefix(), &commit)?;
@@ -116,7 +112,7 @@ impl CheckoutGuard {
         let made = tempfile::Builder::new().prefix("speedup-").tempdir()?;
         let directory = made.path().canonicalize()?;
         let mut child = Command::new("/bin/sh")
-            .args(["-c", KEEPER, "speedup-keeper"])
+            .args(["-c", GUARD, "speedup-keeper"])
             .arg(&directory)
             .current_dir("/")
             .stdin(Stdio::piped())
@@ -155,7 +151,7 @@ impl CheckoutGuard {
         Ok(())
     }
 
-    /// Executes a build, which the keeper ends if we end first; and the end of what it wrote.
+    /// Executes a build, which the guard ends if we end first; and the end of what it wrote.
     fn execute(&mut self, resolved: &ResolvedCommand) -> io::Result<(ExitStatus, String)> {
         let log = tempfile::tempfile()?;
         let mut command = Command::new("/bin/sh");
@@ -168,7 +164,7 @@ impl CheckoutGuard {
         let mut build = command.spawn()?;
         let gate = build.stdin.take();
         let noted = self.note(&build.id().to_string());
-        // A keeper that is gone removes nothing any more.
+        // A guard that is gone removes nothing any more.
         if let Err(error) = noted.and_then(|()| gate.map_or(Ok(()), |mut gate| writeln!(gate))) {
             build.kill()?;
             build.wait()?;
