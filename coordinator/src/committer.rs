@@ -75,17 +75,17 @@ impl Committer {
         Self { journal, durable, index, metrics, held: Vec::new(), buffer: Vec::new(), took: Duration::MAX }
     }
 
-    /// Makes a group durable, and then sends, answers and hands on what came of it.
-    pub(crate) fn commit(&mut self, mut group: CommitBatch) -> Result<(), WriteError> {
-        if says_only_that_runs_began(&group) {
-            self.held.append(&mut group.events);
+    /// Makes a batch durable, and then sends, answers and hands on what came of it.
+    pub(crate) fn commit(&mut self, mut batch: CommitBatch) -> Result<(), WriteError> {
+        if says_only_that_runs_began(&batch) {
+            self.held.append(&mut batch.events);
             return Ok(());
         }
-        group.events.splice(0..0, self.held.drain(..));
-        if !group.events.is_empty() {
-            self.make_durable(&group.events)?;
+        batch.events.splice(0..0, self.held.drain(..));
+        if !batch.events.is_empty() {
+            self.make_durable(&batch.events)?;
         }
-        self.publish(group);
+        self.publish(batch);
         Ok(())
     }
 
@@ -124,8 +124,8 @@ impl Committer {
         Ok(())
     }
 
-    fn publish(&self, group: CommitBatch) {
-        let CommitBatch { events, ended, sends, answers } = group;
+    fn publish(&self, batch: CommitBatch) {
+        let CommitBatch { events, ended, sends, answers } = batch;
         let end = self.journal.durable_end();
         for (down, messages) in sends {
             // A receiver that is gone has lost its session; one that does not read loses the message. Both ask again.
@@ -157,11 +157,11 @@ impl Committer {
     }
 }
 
-/// Nobody waits for the word that a run began, and a sync would fall into the run: it goes with the next group.
-fn says_only_that_runs_began(group: &CommitBatch) -> bool {
-    group.sends.is_empty()
-        && group.answers.is_empty()
-        && group.events.iter().all(|event| matches!(event.change, Change::RunStarted { .. }))
+/// Nobody waits for the word that a run began, and a sync would fall into the run: it goes with the next batch.
+fn says_only_that_runs_began(batch: &CommitBatch) -> bool {
+    batch.sends.is_empty()
+        && batch.answers.is_empty()
+        && batch.events.iter().all(|event| matches!(event.change, Change::RunStarted { .. }))
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn user(by: &str) -> Result<String, Status> {
     }
 }
 
-/// Does work that blocks or computes where it does not hold up the service.
+/// Does work that blocks or computes where it does not hold up the service. A panic of it becomes an internal error.
 async fn blocking<T: Send + 'static, E: Into<Status> + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, Status> {

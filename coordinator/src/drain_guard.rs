@@ -101,7 +101,7 @@ mod tests {
         let heard = due + DRAIN;
         assert_eq!(guard.wake(due + MS, Some(due), None), Some(heard));
         assert!(!guard.may_apply(heard - MS, due) && guard.may_apply(heard, due));
-        assert!(!guard.may_apply(heard, due), "the next loss has a hearing of its own");
+        assert!(!guard.may_apply(heard, due), "the next loss waits for a drain of its own");
     }
 
     #[test]
@@ -127,11 +127,11 @@ mod tests {
         assert!(!guard.may_apply(now + GRACE - MS, now) && guard.may_apply(now + GRACE, now));
         let mut guard = DrainGuard::new(now, GRACE);
         let later = now + 2 * GRACE;
-        assert!(!guard.may_apply(later, later), "that time is no hearing of what came due after it");
+        assert!(!guard.may_apply(later, later), "that time is no drain for what came due after it");
     }
 
     #[test]
-    fn no_rest_waits_for_the_hearing_of_a_loss() {
+    fn no_rest_waits_for_the_drain_before_a_loss() {
         let start = Instant::now();
         let mut guard = DrainGuard::new(start, GRACE);
         let (now, rested) = (start + MS, start + Duration::from_secs(3));

@@ -8,11 +8,11 @@
 mod events;
 mod refused;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration, time::SystemTime, time::UNIX_EPOCH};
 
 use prometheus::core::Collector;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry,
+    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry,
     TextEncoder,
 };
 use speedup_core::{machine::event::Event, machine::provision::JobFailure};
@@ -48,6 +48,10 @@ struct Counters {
 impl Default for Metrics {
     fn default() -> Self {
         let make = Registrar(Registry::new());
+        // The other figures of the process are made later, and only with a page for them: see `monitor`.
+        let start: Gauge = make
+            .register(Gauge::new("process_start_time_seconds", "When the coordinator started, since 1970."));
+        start.set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
         let counters = Counters {
             events: events::EventCounters::new(&make),
             sync_seconds: make.histogram(

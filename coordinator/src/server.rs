@@ -451,7 +451,7 @@ async fn recover_apart(
     .await
 }
 
-/// Does a step of the start that blocks apart from the event loop.
+/// Does a step of the start that blocks apart from the event loop. A panic of it becomes [`StartError::Thread`].
 async fn blocking<T: Send + 'static>(
     step: impl FnOnce() -> Result<T, StartError> + Send + 'static,
 ) -> Result<T, StartError> {

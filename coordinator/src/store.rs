@@ -130,7 +130,8 @@ impl Store {
         journal: JournalId,
         cache: StoreCache,
     ) -> Result<OpenedStore, StoreError> {
-        // All but another journal's is rebuilt: the journal has everything, and a store that is wrong costs only time.
+        // A store that cannot be used is rebuilt, unless it is another journal's: the journal has everything, and a store
+        // that is wrong costs only time.
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
             Unusable::Damaged("it was marked as damaged".to_owned())

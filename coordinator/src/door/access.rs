@@ -73,9 +73,10 @@ impl Access for AccessDoor {
         let v1::IssueRequest { name, role, signing_request } = request.into_inner();
         let identity = Identity::proposed(&name, self::role(&role)?);
         let identity = identity.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let issued = self.admission.issue(identity.clone(), signing_request, by.clone()).await;
+        let issued = issued.map_err(|error| unheard(&error))?;
         tracing::info!(%identity, by, "issued certificate");
-        let issued = self.admission.issue(identity, signing_request, by).await;
-        issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
+        Ok(self.issued(issued))
     }
 
     async fn who_am_i(&self, request: Request<v1::WhoAmIRequest>) -> Reply<v1::CertificateStatus> {

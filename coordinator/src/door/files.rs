@@ -21,7 +21,7 @@ use crate::blobs::{BlobError, Blobs, Upload, next_piece};
 const PUT_AT_ONCE: usize = 16;
 /// Contents that are fetched at once, and so pieces in memory; of ten thousand hosts that ask together most wait.
 const GET_AT_ONCE: usize = 128;
-/// PieceStream that may wait for one who fetches.
+/// Pieces that may wait for one who fetches.
 const WAITING_PIECES: usize = 2;
 /// How long an upload or download may stall: others wait for its permit.
 const PATIENCE: Duration = Duration::from_secs(60);

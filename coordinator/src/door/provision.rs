@@ -131,7 +131,7 @@ impl Provision for ProvisionDoor {
         let ids = ids.map_err(|error| Status::invalid_argument(format!("this is no host: {error}")))?;
         let unreachable = if forget { Unreachable::Forget } else { Unreachable::Keep };
         let outcomes = self.ssh.remove(ids, unreachable, &by).await.map_err(|error| ssh_refused(&error))?;
-        tracing::info!(by, count = outcomes.len(), "removed hosts that were reached by ssh");
+        tracing::info!(by, count = outcomes.len(), "removing hosts that are reached by ssh");
         let hosts = outcomes.into_iter().map(|(id, removal)| v1::RemovedSshHost {
             host: id.as_str().to_owned(),
             outcome: removal.word().to_owned(),

@@ -46,7 +46,7 @@ pub(crate) struct Pages {
     handle: Handle,
     health: Health,
     gate: Arc<Gate>,
-    /// One request at a time sets them and renders the page, so that all of it is of one moment.
+    /// One request at a time sets them and renders the page, so that a page does not mix two requests' figures.
     gauges: Mutex<Gauges>,
 }
 

@@ -1,8 +1,8 @@
 //! This process, under the names that Prometheus gives the figures of any process.
 
-use std::{fs, time::SystemTime, time::UNIX_EPOCH};
+use std::fs;
 
-use prometheus::{Counter, Gauge, IntGauge};
+use prometheus::{Counter, IntGauge};
 use rustix::{process::Resource, process::getrlimit, time::ClockId, time::clock_gettime};
 
 use super::gauge_value;
@@ -19,9 +19,6 @@ pub(super) struct ProcessMetrics {
 
 impl ProcessMetrics {
     pub(super) fn new(make: &Registrar) -> Self {
-        let start: Gauge = make
-            .register(Gauge::new("process_start_time_seconds", "When the coordinator started, since 1970."));
-        start.set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
         Self {
             cpu: make.register(Counter::new("process_cpu_seconds_total", "Processor time that was used.")),
             resident: make.register(IntGauge::new("process_resident_memory_bytes", "Memory in use.")),

@@ -36,7 +36,7 @@ pub(crate) enum CommandError {
     },
 }
 
-/// Does work that blocks apart from the event loop. A panic of it is the caller's.
+/// Does work that blocks apart from the event loop. A panic of it goes on in the caller.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))

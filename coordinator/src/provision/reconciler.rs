@@ -353,7 +353,7 @@ impl Reconciler {
                 done
             }
             ProvisionAction::GiveBack { host, job, why } => {
-                tracing::info!(%host, %job, ?why, "released host");
+                tracing::info!(%host, %job, ?why, "releasing host");
                 self.queue.ledger.given_back(wall_clock(), &job, why);
                 self.command(host, Command::Drain).await?;
                 Ok(())

@@ -135,7 +135,7 @@ struct Head {
 }
 
 impl<'a> VersionedText<'a> {
-    /// Reads a file of at most so many bytes, if there is one.
+    /// Reads a file of at most `most` bytes, if there is one.
     pub(super) fn read(path: &'a Path, most: u64) -> Result<Option<Self>, RecordError> {
         let text = match fs::File::open(path).and_then(|file| read_text_at_most(file, most)) {
             Ok(text) => text,

@@ -212,7 +212,7 @@ impl Provisioning {
         cancel_left_trials(&inner.agent.place.state);
         let mut queues = inner.queues.lock().await;
         for queue in record.queues().await {
-            tracing::info!(queue = %queue.name, jobs = queue.job_name, "resumed requesting hosts");
+            tracing::info!(queue = %queue.name, jobs = queue.job_name, "resuming the requests for hosts");
             let engine = queue.config.spec.engine(&queue.name, &queue.job_name, &inner.agent);
             let engine = engine.map_err(|error| ResumeError::Options {
                 queue: queue.name.clone(),

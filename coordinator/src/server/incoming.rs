@@ -39,9 +39,9 @@ const _: () = assert!(HANDSHAKES.most + STRANGERS.most == MAX_UNKNOWN, "the othe
 const LIMIT: &str = "has reached the limit of connections for each user and host";
 /// How long such a connection may last: it is for enrolling, which is one request.
 const STRANGER: Duration = Duration::from_secs(30);
-/// Byte limit of such a connection. Enrolling needs 16 KiB; anything more is an attack on memory.
+/// Byte limit of such a connection. Enrolling needs 16 KiB; anything beyond this limit is an attack on memory.
 const STRANGER_BYTES: usize = 64 << 10;
-/// Handshakes may use at most one in so many of the files that the process may open.
+/// Handshakes may use at most a quarter of the files that the process may open.
 const FILES_FOR_HANDSHAKES: usize = 4;
 /// Connections that may wait to be served.
 const WAITING: usize = 64;
