@@ -256,15 +256,15 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A share that is none.
+    /// A share outside (0, 1).
     pub(super) fn outside_unit(value: f64) -> Self {
         Self::OutOfRange { value: value.to_string(), allowed: "more than 0 and less than 1".to_owned() }
     }
 
     /// What the user can do about it.
-    // One variant a line, so that a missing or doubled text is seen.
     #[rustfmt::skip]
     pub fn hint(&self) -> String {
+        // One variant a line, so that a missing or doubled text is seen.
         let fixed = match self {
             Self::Name(_) => return format!("a name has 1 to {MAX_NAME_BYTES} bytes: letters, digits and . _ + -, and begins with a letter, a digit or _"),
             Self::Tag(_) => return format!("a tag is a word or KEY=VALUE of at most {MAX_TAG_BYTES} bytes: letters, digits and . _ + - / : @ #"),
