@@ -73,7 +73,7 @@ pub enum LevelsError {
         index: usize,
         value: f64,
     },
-    /// All observations are smaller than `SMALLEST_OBSERVATION`.
+    /// All observations are smaller than 10⁻¹³⁰.
     #[error("no observation is larger than {largest:e}, too small to square")]
     TooSmall { largest: f64 },
 }

@@ -63,7 +63,7 @@ pub enum SampleError {
         index: usize,
         value: f64,
     },
-    /// Observations whose differences are below `SMALLEST_RANGE`.
+    /// Observations whose differences are below 10⁻¹³⁰.
     #[error("the observations differ by {range:e} at most, too little to square")]
     TooClose {
         /// The largest less the least.
@@ -86,7 +86,7 @@ impl Sample {
     ///
     /// # Errors
     /// [`SampleError`] when there is no value, one is not finite or beyond [`LARGEST_OBSERVATION`], or all are within
-    /// `SMALLEST_RANGE` and not equal.
+    /// 10⁻¹³⁰ and not equal.
     pub fn new(in_run_order: Vec<f64>) -> Result<Self, SampleError> {
         if in_run_order.is_empty() {
             return Err(SampleError::Empty);

@@ -149,7 +149,7 @@ impl Track {
     /// [`TrackError`] for a point out of order, without ratios, or with one that is not finite, and for too many points.
     pub fn observe(&mut self, point: TrackPoint) -> Result<Option<&TrackStep>, TrackError> {
         self.check(&point)?;
-        let spread = self.spread.past_evidence();
+        let spread = self.spread.past_spread();
         self.spread.take(&point.ratios);
         self.points += 1;
         self.latest = Some(point.commit);
@@ -221,7 +221,7 @@ struct RatioSpread {
 
 impl RatioSpread {
     /// The standard deviation of a ratio by what was taken; zero if that is not known, and where more than half of the ratios are equal.
-    fn past_evidence(&self) -> f64 {
+    fn past_spread(&self) -> f64 {
         if self.differences.len() < FEWEST_DIFFERENCES {
             return 0.0;
         }

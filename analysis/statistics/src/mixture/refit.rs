@@ -28,7 +28,7 @@ impl Refit {
         Self { search: Search::default(), method, refits }
     }
 
-    /// The mixture with the largest criterion for `sorted`; `None` if all values are equal.
+    /// The mixture with the largest criterion for `sorted`; `None` if all values are equal or no model has a fit.
     pub(crate) fn mixture(&mut self, sorted: &[f64]) -> Option<Mixture> {
         if sorted[0] == sorted[sorted.len() - 1] {
             return None;
@@ -70,4 +70,40 @@ pub(crate) fn distance(mixture: &Mixture, sorted: &[f64]) -> f64 {
         stretches.push((middle, value, j, high));
     }
     largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mixture::Component;
+    use speedup_core::value::seed::Seed;
+
+    #[test]
+    fn no_refit_depends_on_those_before_it() {
+        let components = [(0.3, 30.0, 1.5), (0.5, 42.0, 2.0), (0.2, 55.0, 4.0)];
+        let component = |(weight, mean, sd)| Component { weight, mean, sd };
+        let law = Mixture::new(components.map(component).to_vec()).unwrap();
+        let mut random = Seed(3).child("refits");
+        let mut samples = vec![vec![7.0; 5]];
+        for size in [200, 30, 12, 90, 2] {
+            let mut values = Vec::new();
+            law.draw(size, &mut random, &mut values);
+            values.sort_unstable_by(f64::total_cmp);
+            // Rounded, they have ties: distinct values and their multiplicities differ from one sample to the next.
+            samples.push(values.iter().map(|value| value.round()).collect());
+            samples.push(values);
+        }
+        for (method, refits) in [
+            (FitMethod::Mclust, Refits::Drafted),
+            (FitMethod::Mclust, Refits::Exhaustive),
+            (FitMethod::Drafted, Refits::Drafted),
+            (FitMethod::Converged, Refits::Drafted),
+        ] {
+            let mut reused = Refit::new(method, refits);
+            for sample in &samples {
+                let fresh = Refit::new(method, refits).mixture(sample);
+                assert_eq!(reused.mixture(sample), fresh, "{method:?}, {refits:?}, {} values", sample.len());
+            }
+        }
+    }
 }

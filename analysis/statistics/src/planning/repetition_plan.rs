@@ -73,7 +73,7 @@ pub struct RepetitionPlan {
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum RepetitionPlanError {
-    /// A cost that is negative, no number, or beyond [x.
+    /// A cost that is negative, not a number, or above 10¹⁵.
     #[error("the cost of a unit above level {level} is {value:?}, not between 0 and {LARGEST_TIME:e}")]
     Cost { level: usize, value: f64 },
     /// A variance or mean that is no number.
@@ -113,7 +113,7 @@ impl Costs {
     /// The costs `of_units`: first that of one more unit above level 1 (its warm-up), in measurements.
     ///
     /// # Errors
-    /// [`RepetitionPlanError::Cost`] for a cost that is negative or beyond [x.
+    /// [`RepetitionPlanError::Cost`] for a cost that is negative, not a number, or above 10¹⁵.
     pub fn new(of_units: Vec<f64>) -> Result<Self, RepetitionPlanError> {
         match of_units.iter().position(|cost| !(0.0..=LARGEST_TIME).contains(cost)) {
             Some(at) => Err(RepetitionPlanError::Cost { level: at + 1, value: of_units[at] }),

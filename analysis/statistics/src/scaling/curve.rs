@@ -24,7 +24,7 @@ pub struct ScalingPoint<'a> {
 pub enum ScalingError {
     #[error("scaling needs run times on two numbers of hosts or more, but there are {points}")]
     TooFewPoints { points: usize },
-    /// More than `MOST_SCALING_POINTS`.
+    /// More than 64.
     #[error(
         "scaling takes run times on at most {MOST_SCALING_POINTS} numbers of hosts, but there are {points}"
     )]

@@ -63,14 +63,9 @@ impl ChangePlace {
         let points = stretch.points.len();
         let [before, after] = sums;
         let first = first_possible(stretch);
-        // For each place the likelihoods of the points from there on, by the level after the change.
-        let logs_after: Vec<Vec<f64>> = after[..points]
-            .iter()
-            .map(|earlier| after[points].iter().zip(earlier).map(|(all, earlier)| all - earlier).collect())
-            .collect();
         let mut logs = vec![f64::NEG_INFINITY; points];
         for (at, log) in logs.iter_mut().enumerate().skip(first) {
-            *log = log_mean(&before[at]) + log_mean(&logs_after[at]);
+            *log = log_mean(&before[at]) + log_mean(&logs_from(at, after));
         }
         let greatest = largest(&logs);
         let mut probabilities: Vec<f64> = logs.iter().map(|log| libm::exp(log - greatest)).collect();
@@ -79,7 +74,7 @@ impl ChangePlace {
         let mut sizes = Vec::new();
         for (at, probability) in probabilities.iter().enumerate().filter(|(_, p)| **p > NEGLIGIBLE) {
             let old = shares(&before[at]);
-            let new = shares(&logs_after[at]);
+            let new = shares(&logs_from(at, after));
             for (level, share) in levels[0].iter().zip(&old).filter(|(_, share)| **share > NEGLIGIBLE) {
                 let new = levels[1].iter().zip(&new).filter(|(_, share)| **share > NEGLIGIBLE);
                 sizes.extend(new.map(|(other, of_other)| (other - level, probability * share * of_other)));
@@ -87,7 +82,7 @@ impl ChangePlace {
         }
         sizes.sort_unstable_by(|one, other| f64::total_cmp(&one.0, &other.0));
         let greatest = (first..points)
-            .map(|at| largest(&before[at]) + largest(&logs_after[at]))
+            .map(|at| largest(&before[at]) + largest(&logs_from(at, after)))
             .fold(f64::NEG_INFINITY, f64::max);
         Self { probabilities, sizes, greatest, scale }
     }
@@ -196,6 +191,13 @@ fn prefix_sums(points: &[SpreadPoint], levels: &[f64], scale: f64) -> Vec<Vec<f6
         sums.push(levels.iter().zip(before).map(with).collect());
     }
     sums
+}
+
+/// For each level, the logarithm of the likelihood of the points from `at` on, by their [`prefix_sums`]. Made where it is asked
+/// for: kept for every point of a long track, it would take as much memory as the sums.
+fn logs_from(at: usize, sums: &[Vec<f64>]) -> Vec<f64> {
+    let all = &sums[sums.len() - 1];
+    all.iter().zip(&sums[at]).map(|(all, earlier)| all - earlier).collect()
 }
 
 /// Of Student's law, without its constant.

@@ -269,12 +269,12 @@ fn a_test_that_ends_early_has_the_first_resamples_and_their_p_value() {
 }
 
 #[test]
-fn drafted_refits_are_those_of_double_precision() {
+fn drafted_refits_hardly_move_the_test() {
     let [drafted, exhaustive] = [Refits::Drafted, Refits::Exhaustive].map(|refits| {
         let options = GoodnessOfFitOptions { refits, ..GoodnessOfFitOptions::usual(Seed(3)) };
         GoodnessOfFit::new(&three_clusters(), options).unwrap()
     });
-    // A draft may stop a step earlier or later, which moves its distance a little; another model is rare.
+    // A draft takes mclust's steps of the models that it does not give up; that it gives up the best one is rare.
     let risk = Risk::new(0.05).unwrap();
     let critical = |test: &GoodnessOfFit| test.critical_distance(risk).unwrap();
     assert!((critical(&drafted) / critical(&exhaustive) - 1.0).abs() < 0.005);

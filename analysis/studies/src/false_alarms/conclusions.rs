@@ -112,7 +112,7 @@ impl FalseAlarmStudy {
         })
     }
 
-    /// `runs` times shared out evenly over `hosts`, for each host its own.
+    /// Draws `runs` times, shared evenly among `hosts`, each with an effect of its own.
     fn runs_on_hosts(&self, shape: LawShape, runs: u64, hosts: u64, draws: &mut Draws) -> Vec<Vec<f64>> {
         let mut times = Vec::new();
         for number in 0..hosts {

@@ -225,8 +225,8 @@ pub(crate) fn report_saved(
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
 /// without a word: some ten seconds.
 const LONG_FIT: usize = 5_000_000;
-/// What the fits of a sample cost, in those of its resamples, which are drafted.
-const FITS_OF_A_SAMPLE: usize = 20;
+/// What the fit of a sample costs, in fits of a resample, which give models up: 3 to 9.
+const FITS_OF_A_SAMPLE: usize = 5;
 
 /// Says before a long silence what it is for, and how to do without.
 fn tell_of_long_fits(inquiry: &Inquiry, console: &Console) {

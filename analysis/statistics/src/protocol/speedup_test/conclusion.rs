@@ -112,7 +112,7 @@ pub enum SubTest {
     },
 }
 
-/// An assumption of a main test.
+/// An assumption that a protocol makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
@@ -122,7 +122,7 @@ pub enum Assumption {
     NormalCandidate,
     /// The differences of the pairs are normally distributed.
     NormalDifferences,
-    /// Both have one variance; if not, Welch's test is used.
+    /// Both versions have the same variance; if not, Welch's test is used.
     EqualVariances,
     /// The versions' times differ by a shift only.
     LocationShift,
