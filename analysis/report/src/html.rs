@@ -98,21 +98,32 @@ fn drawn_section(section: &Section, id: &str) -> Markup {
 
 /// Whether a section is for who wants to know more than what was shown and what that is worth.
 const fn is_folded(kind: Kind) -> bool {
-    use Kind::{
-        Advice, Diagnostics, Independence, Method, Metric, Mixtures, Multiplicity, Proportion, SpeedupTest,
-    };
-    matches!(
-        kind,
-        Advice
-            | Proportion
-            | Multiplicity
-            | SpeedupTest
-            | Mixtures
-            | Metric
-            | Independence
-            | Diagnostics
-            | Method
-    )
+    match kind {
+        Kind::Advice
+        | Kind::Proportion
+        | Kind::Multiplicity
+        | Kind::SpeedupTest
+        | Kind::Mixtures
+        | Kind::Metric
+        | Kind::Independence
+        | Kind::Diagnostics
+        | Kind::Method => true,
+        Kind::Head
+        | Kind::Verdict
+        | Kind::Rule
+        | Kind::Benchmarks
+        | Kind::Endpoints
+        | Kind::Scaling
+        | Kind::Ranks
+        | Kind::Suite
+        | Kind::TrueShare
+        | Kind::Controls
+        | Kind::Exclusions
+        | Kind::Mishaps
+        | Kind::Caveats
+        | Kind::Runs
+        | Kind::Next => false,
+    }
 }
 
 /// The word for each section, numbered where there are several of a kind.

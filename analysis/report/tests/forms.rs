@@ -9,8 +9,10 @@ use std::{collections::BTreeMap, path::Path, path::PathBuf};
 use serde_json::Value;
 use speedup_analysis::conclusion::{Reason, ReasonCode, Verdict};
 use speedup_analysis::count;
+use speedup_analysis::inquiry::{Inquiry, Method, NamedSample, Suite};
 use speedup_analysis::study::{ComparisonReport, DesignKind, DesignReport, IntervalReport, Report, RunUnit};
 use speedup_core::value::foreign::{is_obeyed, lines, without_commands};
+use speedup_report::answer::{self, Subject};
 use speedup_report::document::{Element, Kind, Tone};
 use speedup_report::junit::JunitRules;
 use speedup_report::terminal::{self, Plots, Terminal};
@@ -255,6 +257,42 @@ fn runs_that_failed_stand_before_any_verdict() {
     let first = blocks(&mixed, Kind::Verdict).into_iter().next();
     let Some(Element::Verdict { text, .. }) = first else { panic!("a verdict") };
     assert!(mixed.mishaps.failed_runs > 0 || text == mixed.suites[0].sentence, "{text}");
+}
+
+/// Two benchmarks of a version, one of them with the name of a verdict.
+fn suite(version: &str, factor: f64) -> Suite {
+    let benchmarks = ["faster", "sort"].map(|benchmark| {
+        let runs = (0..20_u32).map(|run| vec![factor * (1.0 + 0.01 * f64::from(run))]).collect();
+        NamedSample::new(benchmark, runs)
+    });
+    Suite::new(version, benchmarks.to_vec())
+}
+
+/// A slower suite is not green, though its sentence counts the faster benchmarks, and a benchmark named "faster" has no colour.
+#[test]
+fn verdicts_have_tones_and_names_have_none() {
+    let inquiry = Inquiry::new(vec![suite("before", 1.0), suite("after", 2.0)], Method::ratio());
+    let subject = Subject { metric: "time", unit: "s", per: "", is_direction_assumed: false };
+    let document = answer::document(&inquiry.answer().expect("an answer"), subject);
+    let mut verdicts = Vec::new();
+    let mut fields = Vec::new();
+    for section in &document.sections {
+        for block in &section.blocks {
+            if let (Kind::Verdict, Element::Paragraph { tone, .. }) = (section.kind, block) {
+                verdicts.push(*tone);
+            }
+            if let (Kind::Benchmarks, Element::Table(table)) = (section.kind, block) {
+                fields.extend(table.rows.iter().flat_map(|row| &row.fields));
+            }
+        }
+    }
+    assert_eq!(verdicts.first(), Some(&Tone::Worse), "{verdicts:?}");
+    assert!(!verdicts.contains(&Tone::Better), "{verdicts:?}");
+    assert!(fields.iter().any(|field| field.text == "faster"), "{fields:?}");
+    for field in fields {
+        let tone = if field.text == "slower" { Tone::Worse } else { Tone::Plain };
+        assert_eq!(field.tone, tone, "{field:?}");
+    }
 }
 
 /// While runs are outstanding nobody is told to publish, and a number has no colour.
