@@ -12,7 +12,7 @@ use speedup_statistics::inference::{
 };
 use speedup_statistics::levels::{
     BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance, MOST_DRAWS,
-    RandomEffects, Resampling, Reshaped, Statistic,
+    RandomEffects, RatioReplicates, Resampling, Reshaped, Statistic,
 };
 
 /// Below so many units of the highest level the percentile interval of a bootstrap misses the mean half as often again as
@@ -169,7 +169,7 @@ impl MethodFindings for Vec<EffectFinding> {
     }
 }
 
-/// A question about effect sizes, with what it is asked of.
+/// The inputs of the comparison: inquiry, options and level.
 struct Setting<'a> {
     inquiry: &'a Inquiry,
     options: &'a EffectOptions,
@@ -191,48 +191,47 @@ impl Setting<'_> {
             Preference::Lower => (first_levels, second_levels),
             Preference::Higher => (second_levels, first_levels),
         };
-        let mut finding = EffectFinding {
-            candidate: candidate.to_owned(),
-            benchmark: pair.benchmark.to_owned(),
-            decision: ThresholdDecision::NotEnoughData,
-            reason: None,
-            speedup,
-            interval: IntervalAnswer::default(),
-            p_value: None,
-            time_ratio: 1.0 / speedup,
-            time_ratio_interval: IntervalAnswer::default(),
-            bootstrap: self
-                .options
-                .bootstrap
-                .map(|draws| self.bootstrap(candidate, pair, draws, &first, &second)),
-            baseline_levels,
-            candidate_levels,
-        };
         let sizes = EffectSize::new(first_effects, second_effects)
             .and_then(|time_ratio| time_ratio.exchanged().map(|speedup| (time_ratio, speedup)));
-        match sizes {
+        let (decision, p_value, interval, time_ratio_interval) = match sizes {
             Ok((time_ratio, speedup)) => {
                 let ratio = time_ratio.interval(self.level, Critical::Student);
-                finding.decision = ThresholdDecision::from_time_ratio(&ratio, self.threshold);
-                finding.p_value = Some(time_ratio.p_value(1.0, Alternative::TwoSided).told());
+                let p_value = time_ratio.p_value(1.0, Alternative::TwoSided).told();
                 // A speedup is the effect size of the versions exchanged, and its caveats name them so.
                 let exchanged = match better {
                     Preference::Lower => Preference::Higher,
                     Preference::Higher => Preference::Lower,
                 };
                 let speedup = speedup.interval(self.level, Critical::Student);
-                finding.interval = IntervalAnswer::for_ratio(&speedup, exchanged);
-                finding.time_ratio_interval = IntervalAnswer::for_ratio(&ratio, better);
-                finding.reason = finding.time_ratio_interval.reason().cloned();
+                (
+                    ThresholdDecision::from_time_ratio(&ratio, self.threshold),
+                    Some(p_value),
+                    IntervalAnswer::for_ratio(&speedup, exchanged),
+                    IntervalAnswer::for_ratio(&ratio, better),
+                )
             }
             Err(error) => {
-                let reason = refusal(error, better);
-                finding.interval = IntervalAnswer::Missing { reason: reason.clone() };
-                finding.time_ratio_interval = finding.interval.clone();
-                finding.reason = Some(reason);
+                let missing = IntervalAnswer::Missing { reason: refusal(error, better) };
+                (ThresholdDecision::NotEnoughData, None, missing.clone(), missing)
             }
-        }
-        Ok(finding)
+        };
+        Ok(EffectFinding {
+            candidate: candidate.to_owned(),
+            benchmark: pair.benchmark.to_owned(),
+            decision,
+            reason: time_ratio_interval.reason().cloned(),
+            speedup,
+            interval,
+            p_value,
+            time_ratio: 1.0 / speedup,
+            time_ratio_interval,
+            bootstrap: self
+                .options
+                .bootstrap
+                .map(|draws| self.bootstrap(candidate, pair, draws, &first, &second)),
+            baseline_levels,
+            candidate_levels,
+        })
     }
 
     fn levels(&self, levels: &LevelTree, effects: &RandomEffects) -> LevelsFinding {
@@ -248,7 +247,7 @@ impl Setting<'_> {
         }
     }
 
-    /// The ratio of first to second, each pair of samples with random numbers of its own.
+    /// The speedup by the hierarchical bootstrap, or why nothing could be drawn.
     fn bootstrap(
         &self,
         candidate: &str,
@@ -258,30 +257,16 @@ impl Setting<'_> {
         second: &LevelTree,
     ) -> BootstrapFinding {
         let statistic = self.options.statistic;
-        let mut finding = BootstrapFinding {
-            statistic,
-            draws,
-            speedup: None,
-            interval: IntervalAnswer::default(),
-            decision: ThresholdDecision::NotEnoughData,
-        };
-        if let Some(reason) = self.nothing_to_draw(first, second) {
-            finding.interval = IntervalAnswer::Missing { reason };
-            return finding;
-        }
-        let purpose = format!("inquiry bootstrap {:?} of {:?}", pair.benchmark, candidate);
-        let seed = Seed(self.inquiry.seed.child(&purpose).next_u64());
-        let bootstrap = HierarchicalBootstrap { resampling: Resampling::EveryLevel, statistic, draws, seed };
-        let replicates = match bootstrap.ratio(second, first) {
+        let replicates = match self.replicates(candidate, pair, draws, first, second) {
             Ok(replicates) => replicates,
-            Err(error) => {
-                let code = match error {
-                    BootstrapError::Draws(_) => ReasonCode::Draws,
-                    BootstrapError::BaselineZero => ReasonCode::BaselineZero,
-                    BootstrapError::RatioTooLarge(_) => ReasonCode::RatioTooLarge,
+            Err(reason) => {
+                return BootstrapFinding {
+                    statistic,
+                    draws,
+                    speedup: None,
+                    interval: IntervalAnswer::Missing { reason },
+                    decision: ThresholdDecision::NotEnoughData,
                 };
-                finding.interval = IntervalAnswer::refused(code, &error);
-                return finding;
             }
         };
         let mut interval = replicates.interval(self.level);
@@ -294,12 +279,44 @@ impl Setting<'_> {
                 interval.caveats.push(Caveat::FewUnits { units });
             }
         }
-        if !has_few_draws {
-            finding.decision = ThresholdDecision::from_speedup(&interval, self.threshold);
+        let decision = if has_few_draws {
+            ThresholdDecision::NotEnoughData
+        } else {
+            ThresholdDecision::from_speedup(&interval, self.threshold)
+        };
+        BootstrapFinding {
+            statistic,
+            draws,
+            speedup: Some(replicates.estimate()),
+            interval: IntervalAnswer::for_ratio(&interval, self.inquiry.better),
+            decision,
         }
-        finding.speedup = Some(replicates.estimate());
-        finding.interval = IntervalAnswer::for_ratio(&interval, self.inquiry.better);
-        finding
+    }
+
+    /// Draws the ratio of first to second, each pair of samples with random numbers of its own.
+    fn replicates(
+        &self,
+        candidate: &str,
+        pair: &Pair<'_>,
+        draws: u32,
+        first: &LevelTree,
+        second: &LevelTree,
+    ) -> Result<RatioReplicates, Reason> {
+        if let Some(reason) = self.nothing_to_draw(first, second) {
+            return Err(reason);
+        }
+        let statistic = self.options.statistic;
+        let purpose = format!("inquiry bootstrap {:?} of {:?}", pair.benchmark, candidate);
+        let seed = Seed(self.inquiry.seed.child(&purpose).next_u64());
+        let bootstrap = HierarchicalBootstrap { resampling: Resampling::EveryLevel, statistic, draws, seed };
+        bootstrap.ratio(second, first).map_err(|error| {
+            let code = match error {
+                BootstrapError::Draws(_) => ReasonCode::Draws,
+                BootstrapError::BaselineZero => ReasonCode::BaselineZero,
+                BootstrapError::RatioTooLarge(_) => ReasonCode::RatioTooLarge,
+            };
+            Reason::of(code, &error)
+        })
     }
 
     /// Why all replicates of a version would be one number, which no interval can be read off: a single unit of the highest

@@ -33,6 +33,7 @@ pub(super) fn covers_one(verdict: Verdict, ends: Option<(f64, f64)>) -> Option<W
     if verdict.is_conclusive() && covers_one { Some(Warning::from(&Caveat::IntervalCoversOne)) } else { None }
 }
 
+/// The interval of a finding whose test was not made.
 impl Default for IntervalAnswer {
     fn default() -> Self {
         Self::missing(ReasonCode::NotEnoughData, "there is no test")

@@ -86,7 +86,7 @@ pub struct SpeedupMeansFinding {
     pub summary: Summary,
     #[serde(flatten)]
     pub means: SpeedupMeans,
-    /// That none of them is an overall speedup.
+    /// The caveat that a plain mean is no overall speedup.
     pub caveats: Vec<Warning>,
 }
 
@@ -283,7 +283,15 @@ fn no_ratios(source: RatioError) -> InquiryError {
     InquiryError::Suite(SuiteError::Ratio { index: 0, source })
 }
 
-/// A Speedup-Test with what it is made of.
+/// The verdict on a candidate over all benchmarks, as [`SpeedupTestSuite`] has it.
+struct SuiteTotal {
+    verdict: Verdict,
+    speedup: Option<f64>,
+    interval: IntervalAnswer,
+    p_values: [Option<PValue>; 2],
+}
+
+/// The inputs of the comparison: inquiry, options and level.
 struct Setting<'a> {
     inquiry: &'a Inquiry,
     pairing: &'a Pairing<'a>,
@@ -392,20 +400,23 @@ impl Setting<'_> {
         for by in PROTOCOLS {
             proportions.push(self.proportion(by, &benchmarks, &members)?);
         }
-        let mut suite = SpeedupTestSuite {
+        // Where some benchmarks have no pairs, all are compared as if no blocks were shared.
+        let are_pairs = pairs.iter().all(|pair| self.compares_blocks(pair));
+        let SuiteTotal { verdict, speedup, interval, p_values } = match benchmarks.as_slice() {
+            [only] => self.own_total(only, &members, are_pairs),
+            _ => self.overall_total(&members, are_pairs),
+        };
+        Ok(SpeedupTestSuite {
             candidate: candidate.to_owned(),
-            verdict: Verdict::NotEnoughData,
-            speedup: None,
-            interval: IntervalAnswer::default(),
-            p_values: [None; 2],
+            verdict,
+            speedup,
+            interval,
+            p_values,
             overall,
             speedup_means,
             proportions,
             benchmarks,
-        };
-        // Where some benchmarks have no pairs, all are compared as if no blocks were shared.
-        self.set_total(&mut suite, &members, pairs.iter().all(|pair| self.compares_blocks(pair)));
-        Ok(suite)
+        })
     }
 
     fn proportion(
@@ -429,38 +440,44 @@ impl Setting<'_> {
         AcceleratedShare::new(&accelerated, &question, |interval| IntervalAnswer::new(&interval, better))
     }
 
-    /// Sets the verdict on the overall speedup of the mean, each direction one-sided at the level; of one benchmark its own,
-    /// with an interval of the ratio that its protocol is about.
-    fn set_total(&self, suite: &mut SpeedupTestSuite, members: &[SuiteMember<'_>], are_pairs: bool) {
-        let better = self.inquiry.better;
-        let own_protocol = match suite.benchmarks.as_slice() {
-            [only] => {
-                suite.verdict = only.verdict;
-                suite.speedup = Some(only.by_protocol(only.by).report.speedup);
-                Some(only.by)
-            }
-            _ => None,
+    /// The verdict of the only benchmark, with an interval of the ratio that its protocol is about.
+    fn own_total(
+        &self,
+        only: &SpeedupTestFinding,
+        members: &[SuiteMember<'_>],
+        are_pairs: bool,
+    ) -> SuiteTotal {
+        let interval = match only.by {
+            Protocol::Mean => match self.ratio_of_means(members, are_pairs) {
+                Ok(ratio) => IntervalAnswer::for_ratio(&ratio.interval(self.level), self.inquiry.better),
+                Err(error) => IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
+            },
+            Protocol::Median => self.interval_of_median(members, are_pairs),
         };
-        if own_protocol == Some(Protocol::Median) {
-            suite.interval = self.interval_of_median(members, are_pairs);
-            return;
-        }
-        match self.ratio_of_means(members, are_pairs) {
-            Ok(ratio) => {
-                suite.interval = IntervalAnswer::for_ratio(&ratio.interval(self.level), better);
-                if own_protocol.is_none() {
-                    let faster = ratio.p_value(1.0, Alternative::Greater);
-                    let slower = ratio.p_value(1.0, Alternative::Less);
-                    suite.verdict = Verdict::one_sided(faster, slower, self.level);
-                    suite.speedup = Some(ratio.estimate());
-                    suite.p_values = [Some(faster), Some(slower)];
-                    suite.interval.warn_beside(suite.verdict);
-                }
-            }
+        let speedup = Some(only.by_protocol(only.by).report.speedup);
+        SuiteTotal { verdict: only.verdict, speedup, interval, p_values: [None; 2] }
+    }
+
+    /// The verdict on the overall speedup of the mean, each direction one-sided at the level.
+    fn overall_total(&self, members: &[SuiteMember<'_>], are_pairs: bool) -> SuiteTotal {
+        let ratio = match self.ratio_of_means(members, are_pairs) {
+            Ok(ratio) => ratio,
             Err(error) => {
-                suite.interval = IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error));
+                return SuiteTotal {
+                    verdict: Verdict::NotEnoughData,
+                    speedup: None,
+                    interval: IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
+                    p_values: [None; 2],
+                };
             }
-        }
+        };
+        let faster = ratio.p_value(1.0, Alternative::Greater);
+        let slower = ratio.p_value(1.0, Alternative::Less);
+        let verdict = Verdict::one_sided(faster, slower, self.level);
+        let mut interval = IntervalAnswer::for_ratio(&ratio.interval(self.level), self.inquiry.better);
+        interval.warn_beside(verdict);
+        let p_values = [Some(faster), Some(slower)];
+        SuiteTotal { verdict, speedup: Some(ratio.estimate()), interval, p_values }
     }
 
     /// The ratio of the weighted sums of means.

@@ -1,6 +1,6 @@
 //! The verdicts on one candidate, adjusted together.
 
-use super::multiplicity::{ADJUSTMENTS, FamilyMember, MultiplicityReport, adjust_family};
+use super::multiplicity::{ADJUSTMENTS, FEWEST_TESTS, FamilyMember, MultiplicityReport, adjust_family};
 use super::verdict_counts::VerdictCounts;
 use super::{comparison::ComparisonReport, endpoint::EndpointRow, suite::Total};
 use crate::{conclusion::Verdict, count::counted, count::grouped, count::percent};
@@ -16,7 +16,7 @@ pub(crate) fn adjust(
 ) -> Vec<MultiplicityReport> {
     let headlines = comparisons.iter().filter(|comparison| comparison.tested().differ.is_some()).count();
     let rows = endpoints.len();
-    if headlines + rows < 2 {
+    if headlines + rows < FEWEST_TESTS {
         return Vec::new();
     }
     let mut family: Vec<&mut dyn FamilyMember> = Vec::new();

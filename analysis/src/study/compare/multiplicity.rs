@@ -12,7 +12,7 @@ use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, PVal
 /// The adjustments of the report: one of each error rate.
 pub(super) const ADJUSTMENTS: [Adjustment; 2] = [Adjustment::Holm, Adjustment::BenjaminiHochberg];
 /// One verdict needs no adjustment.
-const FEWEST_TESTS: usize = 2;
+pub(super) const FEWEST_TESTS: usize = 2;
 
 /// The headline of one benchmark after an adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

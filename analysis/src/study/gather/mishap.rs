@@ -1,7 +1,6 @@
 //! What went otherwise than planned in a cell: failures, lost attempts, late reports. None of it is analysed;
 //! all of it is counted.
 
-use crate::study::Study;
 use serde::{Deserialize, Serialize};
 use speedup_core::run::{AfterLoss, LossReason, Obstacle, record::Failure, record::Output, record::Record};
 use speedup_core::value::foreign::is_obeyed;
@@ -180,14 +179,18 @@ pub struct FailureTotals {
 }
 
 impl FailureTotals {
-    pub(in crate::study) fn of(study: &Study) -> Self {
-        let mut totals = Self { beyond_plan: study.beyond_plan, ..Self::default() };
-        for cell in &study.cells {
-            totals.failed_runs += cell.mishaps.failed_runs();
-            totals.timeouts += cell.mishaps.timeouts();
-            totals.lost_attempts += cell.mishaps.lost_attempts();
-            totals.abandoned_runs += cell.mishaps.abandoned_runs;
-            totals.late_reports += cell.mishaps.late_reports;
+    /// Adds up what went otherwise than planned in each cell.
+    pub(in crate::study) fn from_cells<'a>(
+        cells: impl Iterator<Item = &'a FailureSummary>,
+        beyond_plan: u64,
+    ) -> Self {
+        let mut totals = Self { beyond_plan, ..Self::default() };
+        for cell in cells {
+            totals.failed_runs += cell.failed_runs();
+            totals.timeouts += cell.timeouts();
+            totals.lost_attempts += cell.lost_attempts();
+            totals.abandoned_runs += cell.abandoned_runs;
+            totals.late_reports += cell.late_reports;
         }
         totals
     }

@@ -57,7 +57,8 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         || if bisects { Vec::new() } else { BenchmarkSamples::all(study) },
         || IndependenceReport::new(&study.evidence, &study.plan),
     );
-    let totals = FailureTotals::of(study);
+    let mishaps = study.cells.iter().map(|cell| &cell.mishaps);
+    let totals = FailureTotals::from_cells(mishaps, study.beyond_plan);
     let head = Head::new(study, level, noise);
     let mut warnings = Warnings::default();
     warn_of_the_runs(study, &head, &independence, &mut warnings);

@@ -75,7 +75,7 @@ impl AdviceReport {
     pub(in crate::study) const NAME: &'static str =
         "the width of the interval, which falls with the root of the number of runs";
 
-    /// Plans for a headline that is undecided, with so many independent units of each version; `None` for all others. `planned` is the
+    /// Plans for a headline that is undecided, with `units` independent units of each version; `None` for all others. `planned` is the
     /// plan of its test, where there is one.
     pub(crate) fn new(
         first: &HeadlineReport,
