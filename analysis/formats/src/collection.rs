@@ -258,7 +258,7 @@ pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProb
     Ok(())
 }
 
-/// The count that a field holds; without a number there is none to report.
+/// The count in a field; 0 where it holds no number.
 fn count_in(field: Option<Name>) -> u64 {
     field.and_then(|count| count.as_str().parse().ok()).unwrap_or(0)
 }

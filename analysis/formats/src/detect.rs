@@ -112,7 +112,7 @@ fn detect_json(text: &str) -> Result<Format, DetectError> {
             return Ok(format);
         }
     }
-    // Of files without marks of their own, the contents decide.
+    // For files without marks of their own, the contents decide.
     if criterion::looks_like_old_sample(text) {
         Ok(Format::CriterionSample)
     } else if text.lines().filter(|line| line.starts_with('{')).count() > 1 {
@@ -244,7 +244,7 @@ fn detect_lines(text: &str) -> Result<Format, DetectError> {
         [format] => return Ok(format),
         [first, second, ..] => return Err(DetectError::Several { first, second }),
     }
-    // Numbers and tables stand in many files, so they are looked for last.
+    // Numbers and tables stand in many files, so they are tried after the formats with marks of their own.
     if plain::looks_plain(text) {
         return Ok(Format::Plain);
     }

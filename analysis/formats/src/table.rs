@@ -262,7 +262,7 @@ fn with_point<'r>(number: &'r str, mark: &mut Option<char>) -> Result<Cow<'r, st
 pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let columns = &options.columns;
     let mut survey = Survey::new(options);
-    // What connects the runs only all lines together tell, so they are read twice.
+    // Only all lines together tell what connects the runs, so they are read twice.
     json::read_lines(text, |_, object| {
         survey.add_row(|field| showable_word(object, field));
         for (name, value) in object.members() {

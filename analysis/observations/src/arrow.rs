@@ -149,7 +149,7 @@ fn element() -> Field {
 
 /// What pages have of one column.
 fn array(kind: ColumnKind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, ArrowError> {
-    // Pages are made for the columns of the file, so values of another kind are a bug, and no data of the user's.
+    // Pages are made for the columns of the file, so values of another kind are a bug, not bad data.
     Ok(match kind {
         ColumnKind::Truth => {
             let mut array = BooleanBuilder::new();

@@ -153,7 +153,7 @@ impl<'s> RowForm<'s> {
         Ok(page)
     }
 
-    /// Attempts of a form that is no text.
+    /// The content of a page in a binary form, or the attempts for another tool's file.
     fn columns_or_attempts(&self, attempts: Vec<EndedAttempt>) -> Content {
         if !self.format.is_binary() {
             return Content::Attempts(attempts);
@@ -263,7 +263,7 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
     /// # Errors
     /// What `to` says of its bytes, and what a form has no place for.
     pub fn end(mut self) -> io::Result<()> {
-        // Only now it is known which runs no attempt settled.
+        // Only now is it known which runs no attempt settled.
         let mut unsettled = self.form.sheet.unsettled(&self.settled).peekable();
         while unsettled.peek().is_some() {
             self.to.write(self.form, self.form.rows(unsettled.by_ref().take(ROWS_AT_ONCE))?)?;

@@ -65,7 +65,7 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
             Element::Command(line) => *text += &code(line),
             Element::Table(of) => *text += &table(of),
             Element::Figure(_) if drawings.stem.is_none() => {
-                // The line that was left free for it.
+                // Takes back the empty line that was left for the figure.
                 text.pop();
             }
             Element::Figure(figure) => draw(text, figure, drawings),

@@ -6,7 +6,7 @@
 //! * [`warnings`]: what accompanies the tests, benchmark by benchmark;
 //! * [`ended`] and [`failed`]: whether the analysis ended.
 //!
-//! For programs, with all digits: [`sheet`], which is rows. As JSON the answer is written as it stands.
+//! For programs, with all digits: [`sheet`], which is rows. The answer itself serialises to JSON.
 
 mod page;
 mod results;

@@ -172,7 +172,7 @@ pub struct MeansOfSpeedups {
     pub by: Summary,
     #[serde(flatten)]
     pub means: SpeedupMeans,
-    /// That none of them is an overall speedup.
+    /// The caveat that a plain mean is no overall speedup.
     caveats: [Warning; 1],
 }
 

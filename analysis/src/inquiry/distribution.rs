@@ -174,7 +174,7 @@ fn describe(
                 finding.set_clusters(sample, &fit.mixture);
             }
         }
-        // What is observed stands without a mixture too.
+        // The observed numbers hold without a mixture, too.
         Err(error) => finding.reason = Some(refusal(error)),
     }
     Ok(finding)

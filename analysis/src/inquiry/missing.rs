@@ -232,7 +232,7 @@ fn rule(
     if compared.contains(name) {
         return None;
     }
-    // What both versions leave out on purpose nobody misses.
+    // Nobody misses what both versions leave out on purpose.
     let are_skipped =
         [before, after].iter().all(|one| one.is_some_and(|one| one.what.cause == MissingCause::Skipped));
     if are_skipped {
@@ -251,7 +251,7 @@ fn rule(
 pub(super) fn caveats(versions: &[Availability<'_>], unmatched: &[UnmatchedBenchmark]) -> Vec<Warning> {
     let mut failed = Vec::new();
     let mut other = Vec::new();
-    // What a source says of a benchmark says also that it is absent.
+    // What a source says is missing need not be reported as absent, too.
     let mut reported = BTreeSet::new();
     for version in versions {
         for (name, missing) in &version.missing {

@@ -51,7 +51,7 @@ impl Panels {
         Labels::round(axis, format!("run in the plan's order{violins}"))
     }
 
-    /// The outline of a version's density to both sides of `middle`, at most so wide; empty without a density.
+    /// The outline of a version's density around `middle`, at most `widest` to each side; empty without a density.
     pub(crate) fn violin(&self, cell: &CellFigures, middle: f64, widest: f64, y: &Axis) -> Vec<(f64, f64)> {
         let most = cell.density.iter().copied().fold(0.0, f64::max);
         let mut outline = Vec::new();

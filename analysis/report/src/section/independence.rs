@@ -113,7 +113,7 @@ fn shares(levels: &[LevelSpread], deviation: fn(&LevelSpread) -> Option<f64>) ->
     variances.into_iter().map(share).collect()
 }
 
-/// What was compared where it was not independent runs.
+/// Describes what was compared where the units are not independent runs.
 fn write_designs(document: &mut Document, report: &Report) {
     for kind in [DesignKind::Pairs, DesignKind::Classes, DesignKind::Builds, DesignKind::Levels] {
         let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
