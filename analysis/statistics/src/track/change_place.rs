@@ -71,6 +71,7 @@ impl ChangePlace {
         let mut probabilities: Vec<f64> = logs.iter().map(|log| libm::exp(log - greatest)).collect();
         let sum: f64 = probabilities.iter().sum();
         probabilities.iter_mut().for_each(|probability| *probability /= sum);
+        // Pairs of levels that hold next to no probability are left out: a long stretch would have thousands for each point.
         let mut sizes = Vec::new();
         for (at, probability) in probabilities.iter().enumerate().filter(|(_, p)| **p > NEGLIGIBLE) {
             let old = shares(&before[at]);
