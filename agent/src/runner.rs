@@ -312,16 +312,9 @@ impl RunExecution<'_> {
         software: &Rc<PreparedSoftware>,
         purpose: Purpose,
     ) -> Result<LaunchOutcome, NotExecuted> {
-        let Self { order, commands, place, stop, .. } = *self;
+        let Self { order, commands, stop, .. } = *self;
         let program = &commands.program;
-        let name = place.name_of_work(order.environment.directory_length, order.directory_padding);
-        let work = place
-            .new_work(name.as_deref().unwrap_or(DIRECTORY_NAME))
-            .map_err(|error| no_directory(&error))?;
-        let context = ExecContext::for_program(&program.resolved, work, software)?;
-        if let Some(prepare) = &commands.prepare {
-            self.outside(prepare, &context)?;
-        }
+        let (context, unmet_length) = self.prepare_directory(software)?;
         let mut variables = context.variables(&program.resolved);
         if order.seat.is_some() {
             self.add_gang_variables(&mut variables, &context.directory, purpose);
@@ -332,7 +325,7 @@ impl RunExecution<'_> {
 
         let mut established = established.clone();
         established.unmet.extend(padding.err());
-        established.unmet.extend(name.err());
+        established.unmet.extend(unmet_length);
         let mut file_system = None;
         if purpose == Purpose::Timed {
             // Before the host settles: for a network file system the kernel may have to ask the server.
@@ -375,16 +368,39 @@ impl RunExecution<'_> {
             _ => None,
         };
         // Even if the program did not start: the preparation was executed.
-        let cleanup = match &commands.cleanup {
-            Some(cleanup) => self.outside(cleanup, &context).map_err(|failed| cut(failed.reason)),
-            None => Ok(()),
-        };
+        let cleanup = self.clean_up(&context);
         let execution = executed?;
         // The signal that stops the agent may have reached the program first, so its result cannot be trusted.
         if was_stopping {
             return Err(interrupted());
         }
         Ok(LaunchOutcome { execution, conditions, program: content, cleanup, directory: context.directory })
+    }
+
+    /// Makes a new working directory and executes the plan's preparation in it. The second part is present if the directory
+    /// could not have the length that the plan asks for.
+    fn prepare_directory(
+        &mut self,
+        software: &Rc<PreparedSoftware>,
+    ) -> Result<(ExecContext, Option<Unmet>), NotExecuted> {
+        let Self { order, commands, place, .. } = *self;
+        let name = place.name_of_work(order.environment.directory_length, order.directory_padding);
+        let work = place
+            .new_work(name.as_deref().unwrap_or(DIRECTORY_NAME))
+            .map_err(|error| no_directory(&error))?;
+        let context = ExecContext::for_program(&commands.program.resolved, work, software)?;
+        if let Some(prepare) = &commands.prepare {
+            self.outside(prepare, &context)?;
+        }
+        Ok((context, name.err()))
+    }
+
+    /// Executes the plan's cleanup; the error is why it failed.
+    fn clean_up(&mut self, context: &ExecContext) -> Result<(), String> {
+        match &self.commands.cleanup {
+            Some(cleanup) => self.outside(cleanup, context).map_err(|failed| cut(failed.reason)),
+            None => Ok(()),
+        }
     }
 
     /// Adds the variables that the launcher of a gang's ranks needs.

@@ -177,6 +177,7 @@ impl Store {
         })?;
         let applied = applied.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)));
         let owner = owner.and_then(|bytes| Some(JournalId(bytes.as_ref().try_into().ok()?)));
+        // Another journal's store is refused in any version: rebuilding it would delete what belongs to somebody else.
         Ok(match (format, owner, applied) {
             (_, Some(of), _) if of != journal => {
                 return Err(StoreError::Foreign { path: path.to_owned(), of, journal });

@@ -57,6 +57,7 @@ impl EventCounters {
         for outcome in ["measured", "failed"] {
             let _ = counters.reported.with_label_values(&[outcome]);
         }
+        // Every reason is shown from the start, as zero: a rate over a series that appears later misses its first event.
         let not_executed = LossReason::NotExecuted { reason: String::new(), obstacle: Obstacle::Host };
         let job_ended = LossReason::JobEnded { words: String::new(), is_excused: false };
         let plain = [LossReason::Expired, LossReason::HostLost, LossReason::AgentRestarted];

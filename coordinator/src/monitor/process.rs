@@ -31,8 +31,10 @@ impl ProcessMetrics {
     /// Reads the figures; those that cannot be read stay as they were.
     pub(super) fn show(&self) {
         let used = clock_gettime(ClockId::ProcessCPUTime);
+        // The counter is set to the kernel's total: it can only add, so it starts again from zero.
         self.cpu.reset();
         self.cpu.inc_by(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9);
+        // Where /proc is hidden, the page keeps its last figures rather than showing zeros.
         if let Ok(status) = fs::read_to_string("/proc/self/status") {
             if let Some(kibibytes) = field(&status, "VmRSS") {
                 self.resident.set(gauge_value(kibibytes.saturating_mul(1 << 10)));
@@ -44,6 +46,7 @@ impl ProcessMetrics {
         if let Ok(files) = fs::read_dir("/proc/self/fd") {
             self.open.set(gauge_value(files.count() as u64));
         }
+        // No limit is shown as the largest number, as Prometheus has no word for it.
         let most = getrlimit(Resource::Nofile).current;
         self.most_open.set(most.map_or(i64::MAX, gauge_value));
     }
