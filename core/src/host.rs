@@ -98,7 +98,7 @@ impl Mark {
     }
 }
 
-/// Kind of a [`Mark`], as a refusal names it.
+/// Kind of a mark, as a refusal names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identifier {
     Boot,

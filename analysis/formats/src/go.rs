@@ -163,7 +163,8 @@ impl<'t> Reader<'t> {
             let better = self.directions.get(&metric).copied();
             // The column is counted only for an error: a line may hold a million results.
             let metric = Name::new(metric);
-            series.name.metric = metric.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
+            series.name.metric =
+                metric.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
             series = series.name.in_unit((unit, shift));
             self.collection.declare(&series.name, better, None);
             let pushed = self.collection.push_text(&series, self.run, text);

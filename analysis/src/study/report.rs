@@ -149,7 +149,7 @@ pub struct UndecidedAdvice<'r> {
     pub unit: Option<&'r Word<RunUnit>>,
     /// The fewest runs of a version that there are.
     pub now: u64,
-    /// Runs of each version with which the half of them have the precision [`RELATIVE_HALF_WIDTH`]; absent where no practical number gives it.
+    /// Runs of each version with which the half of them have the precision `RELATIVE_HALF_WIDTH`; absent where no practical number gives it.
     pub typical: Option<u64>,
     /// The same for all of them.
     pub noisiest: Option<u64>,
