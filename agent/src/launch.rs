@@ -110,8 +110,10 @@ impl Launcher {
             Err(LaunchError::Step { step: LaunchStep::Trampoline, source, .. }) => {
                 let refused = self.trampoline.take();
                 let launched = self.launch(command, stop);
-                // What this command was too large for, others are not.
-                self.trampoline = refused.filter(|_| !child::is_refused_by_host(&source));
+                // This command may have been too large for it; the next one need not be.
+                if !child::is_refused_by_host(&source) {
+                    self.trampoline = refused;
+                }
                 launched
             }
             launched => launched,
@@ -205,14 +207,16 @@ impl Launcher {
         })
     }
 
-    /// A use of the trampoline, where this run may start from there.
+    /// Prepares the trampoline for this run, if the run may start from it.
     fn trampoline_start(
         &self,
         command: &LaunchCommand,
         meters: &Running,
     ) -> Option<io::Result<TrampolineStart>> {
         let trampoline = self.trampoline.as_ref()?;
-        let may = child::is_for(&command.preparation) && !meters.count_processes();
-        may.then(|| trampoline.start(&self.page))
+        if !child::is_for(&command.preparation) || meters.count_processes() {
+            return None;
+        }
+        Some(trampoline.start(&self.page))
     }
 }

@@ -7,8 +7,8 @@ use super::{execution::Switches, failure::LaunchStep, preparation::Trials};
 /// A run needs no more control groups than there are controllers here: memory and CPU time.
 const MOST_GROUPS: usize = 2;
 
-/// What the child writes for the agent, in the memory that they share. The trampoline's instructions know the places of
-/// those that it uses.
+/// The child's report, in memory that it shares with the agent. The trampoline's instructions use the offsets of some
+/// fields, so the layout is C's.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct Report {
@@ -25,7 +25,7 @@ pub(super) struct Report {
     pub clock: [AtomicU64; 2],
     /// Its usage right before `execve`, as the kernel writes it there: 18 numbers on 64 bits.
     pub usage_before: [AtomicU64; 18],
-    /// What was tried and failed.
+    /// The steps that failed although the program was executed.
     pub trials: Trials,
     /// Why control groups were not joined; 0 where they were.
     joining: [AtomicI32; MOST_GROUPS],
@@ -50,8 +50,8 @@ impl Report {
         Switches { voluntary, involuntary }
     }
 
-    /// Notes in the child that it could not join the control group of this number. That is no failure: it is measured
-    /// without.
+    /// Records, in the child, that it could not join control group `number`. The run continues without the group's
+    /// metrics.
     pub(super) fn not_joined(&self, number: usize, errno: rustix::io::Errno) {
         if let Some(joining) = self.joining.get(number) {
             joining.store(errno.raw_os_error(), Ordering::Release);

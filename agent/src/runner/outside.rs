@@ -23,8 +23,12 @@ impl RunExecution<'_> {
     pub(super) fn outside(&mut self, step: &PlanCommand, context: &ExecContext) -> Result<(), NotExecuted> {
         let user = self.runner.surroundings.user().cloned();
         let preparation = Preparation { user, ..Preparation::default() };
-        self.executed(step.what, &of_plan(step, context, preparation), context.software_variables().as_ref())
-            .map(drop)
+        self.executed(
+            step.what,
+            &untimed_command(step, context, preparation),
+            context.software_variables().as_ref(),
+        )
+        .map(drop)
     }
 
     /// Times the canary, in an empty working directory and under what the plan's environment prescribes to processes:
@@ -39,7 +43,7 @@ impl RunExecution<'_> {
         place.clear_work();
         let work = place.new_work(DIRECTORY_NAME).map_err(|error| no_directory(&error))?;
         let context = ExecContext { software: software.clone(), ..ExecContext::in_own_directory(work) };
-        let command = of_plan(step, &context, established.preparation.clone());
+        let command = untimed_command(step, &context, established.preparation.clone());
         let held = self.runner.surroundings.hold(&mut established.clone());
         let execution = self.executed(step.what, &command, context.software_variables().as_ref());
         drop(held);
@@ -80,7 +84,7 @@ impl RunExecution<'_> {
     }
 }
 
-fn of_plan(step: &PlanCommand, context: &ExecContext, preparation: Preparation) -> LaunchCommand {
+fn untimed_command(step: &PlanCommand, context: &ExecContext, preparation: Preparation) -> LaunchCommand {
     let PlanCommand { resolved, timeout, .. } = step;
     let sink = Sink::Capture { limit: LIMIT, keep: KEEP };
     command(resolved, context.variables(resolved), &context.directory, *timeout, sink, preparation)

@@ -219,7 +219,7 @@ fn is_there(paths: &BTreeSet<Vec<&str>>, marks: &str) -> bool {
 
 type TextTest = fn(&str) -> bool;
 
-/// What tools print, by how it looks.
+/// How to recognise the results that a tool prints.
 const PRINTED: [(TextTest, Format); 5] = [
     (|text| text.lines().any(rebench::begins_data), Format::ReBench),
     (|text| text.lines().any(go::is_result), Format::Go),

@@ -44,7 +44,7 @@ fn collect_benchmark(
     let mut hosts: BTreeSet<Name> =
         of_runs.clone().filter_map(|metadata| metadata.fact("hostname")).collect();
     hosts.extend(common.clone().find_map(|metadata| metadata.fact("hostname")));
-    // What holds for the benchmark or the suite goes before what its runs say.
+    // Metadata of the benchmark or the suite takes precedence over that of its runs.
     let mut name = None;
     let mut unit = None;
     for metadata in common.chain(of_runs) {

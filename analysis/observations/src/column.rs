@@ -24,7 +24,7 @@ speedup_core::words! {
         Text = "text",
         Series = "list of numbers",
     }
-    /// What the reference calls it.
+    /// Its name in the reference.
     fn words;
 }
 

@@ -97,10 +97,13 @@ impl<'a> RunSheet<'a> {
         facts
     }
 
-    /// Whether an attempt is one at a build, which has no row.
+    /// The attempt at a build, if it is one: it has no row.
     pub(super) fn build(&self, ended: &EndedAttempt) -> Option<BuildAttempt> {
         let run = ended.lease.run;
-        self.plan.is_build(run).then(|| BuildAttempt::new(self.plan, ended))
+        if !self.plan.is_build(run) {
+            return None;
+        }
+        Some(BuildAttempt::new(self.plan, ended))
     }
 
     pub(super) fn experiment(&self) -> &'a Experiment {

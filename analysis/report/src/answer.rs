@@ -223,7 +223,7 @@ pub fn missing(answer: &Answer) -> impl Iterator<Item = &str> {
     missing.map(|caveat| caveat.sentence.as_str())
 }
 
-/// What is missing, and then what was found of each candidate.
+/// The missing results, then the findings for each candidate.
 fn verdict(answer: &Answer) -> Vec<VerdictLine> {
     let mut lines: Vec<VerdictLine> = missing(answer).map(VerdictLine::plain).collect();
     lines.extend(as_render(&answer.findings).verdict(answer.better));
@@ -245,7 +245,7 @@ fn share_in_words(share: &FasterShare, answer: &Answer) -> String {
     let (lower, upper) = share.band();
     let mut number = shown.to_string();
     let mut percent = count::percent(lower);
-    // Of benchmarks that are not excluded, any may be faster.
+    // Any benchmark that no test excludes may be faster.
     let most = benchmarks - excluded;
     if most > *shown {
         number.push_str(&format!(" to {most}"));

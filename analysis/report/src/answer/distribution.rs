@@ -61,7 +61,7 @@ fn rows(one: &DistributionFinding) -> Vec<Vec<SheetCell>> {
     rows.into_iter().map(|row| row.into_cells(one)).collect()
 }
 
-/// What differs from row to row of a sample.
+/// The content of one row of a sample's table.
 struct DistributionRow<'a> {
     finding: &'static str,
     at: SheetCell,
